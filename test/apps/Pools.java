@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* A virtual machine that has threads too (compilers, collectors). */
+/*
+ * A virtual machine that has threads of its own, for compilers and garbage
+ * collectors.
+ */
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutorService;
@@ -52,7 +55,7 @@ public class Pools {
 		System.out.println("monitors " + counter);
 	}
 
-	/* Garbage, so that the collector stops all threads again and again. */
+	/* Makes garbage, so that the collector often stops all threads. */
 	static void garbage() {
 		long bytes = 0;
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * As many threads as are asked for, all with a deadline: they sleep or wait
- * for what comes for some of them only. Nobody may wake too early, and nobody
+ * As many threads as the argument says, all with a deadline. They sleep, or
+ * wait for a wake that only some of them get. No thread may wake too early or
  * be forgotten.
  *
- *	app_alarms [THREADS]
+ *     app_alarms [THREADS]
  */
 #include <errno.h>
 #include <pthread.h>
@@ -57,7 +57,7 @@ static int wait_for_nothing(const struct timespec *until)
 	return err == ETIMEDOUT ? 0 : err;
 }
 
-/* 0, or what the call should not have said. */
+/* Returns 0, or the error of a call that should not have failed so. */
 static int sleep_somehow(struct sleeper *s, int form)
 {
 	struct timespec length = { s->ms / 1000, s->ms % 1000 * 1000000 };
@@ -77,7 +77,7 @@ static int sleep_somehow(struct sleeper *s, int form)
 			return -1;
 		return errno == ETIMEDOUT ? 0 : errno;
 	default:
-		/* Woken long before. */
+		/* This thread is woken long before its deadline. */
 		s->ms = 0;
 		return sem_clockwait(&s->woken, CLOCK_MONOTONIC, &far);
 	}

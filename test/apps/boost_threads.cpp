@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Boost.Thread on interruption and exit, which it builds from conditions, keys
- * and cleanup of its own: threads interrupted in each kind of wait, where
- * interruption is off, and before they began; what runs when a thread ends,
- * and in which order; groups, futures, barriers, shared locks, upgrades.
+ * Boost.Thread's interruption and exit, which Boost builds from conditions,
+ * keys and cleanup of its own. Threads are interrupted in each kind of wait,
+ * while interruption is off, and before they begin. Also the order of actions
+ * at a thread's end, groups, futures, barriers, shared locks and upgrades.
  */
 #define BOOST_THREAD_VERSION 4
 #include <boost/thread.hpp>
@@ -87,7 +87,7 @@ void waits()
 	mutex.unlock();
 }
 
-/* A hundred that wait are interrupted at once, as a group. */
+/* Interrupts a group of a hundred waiting threads at once. */
 void groups()
 {
 	std::atomic<int> nr_interrupted(0), nr_joined(0);
@@ -101,7 +101,7 @@ void groups()
 					cond.wait(lock);
 			} catch (const boost::thread_interrupted &) {
 				nr_interrupted++;
-				throw; /* ends the thread and nothing else */
+				throw; /* ends this thread only */
 			}
 		});
 	}
@@ -109,7 +109,7 @@ void groups()
 	group.join_all();
 	for (int i = 0; i < 200; i++) {
 		boost::thread thread([&] { nr_joined++; });
-		thread.interrupt(); /* perhaps before it begins */
+		thread.interrupt(); /* the thread may not have begun */
 		thread.join();
 	}
 	std::cout << "group: " << nr_interrupted << " " << nr_joined
@@ -125,7 +125,7 @@ struct local {
 };
 boost::thread_specific_ptr<local> specific;
 
-/* Handlers and what is thread-specific, the last of which tells others. */
+/* Exit handlers and thread-specific data, which the last destructor reports. */
 void ends()
 {
 	boost::condition_variable ended;

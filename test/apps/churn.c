@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* 64 threads that block in every way there is, mixed at random: raw system
- * calls, sleeps, locks, semaphores, a pipe, computing, yields. */
+/*
+ * 64 threads that block in every possible way, in random order: raw system
+ * calls, sleeps, locks, semaphores, a pipe, computing, yields.
+ */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -31,7 +33,7 @@ static void expect(int holds)
 		nr_bad++;
 }
 
-/* By number: nobody but the kernel knows that it blocks. */
+/* A raw call, so that only the kernel sees that it blocks. */
 static void raw_sleep(long us)
 {
 	struct timespec ts = { 0, us * 1000 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-// Everything that the C++ standard library has for threads, at once, in 200
-// threads; prints counts that do not depend on the order of things.
+// Every thread feature of the C++ standard library at once, in 200 threads. The
+// program prints counts that do not depend on the threads' order.
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -169,7 +169,7 @@ void run_round(int nr_threads)
 		thread.join();
 }
 
-// An exception travels from one thread to another.
+// An exception passes from one thread to another.
 void pass_exception()
 {
 	std::promise<int> promise;

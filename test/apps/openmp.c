@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* OpenMP: libgomp waits by futexes that it issues inline, and spins. */
+/* OpenMP: libgomp waits by inline futex calls, and spins. */
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 static double values[SIZE];
 
-/* Many short parallel regions: threads are sent to work and back. */
+/* Many short parallel regions, so threads start and finish work often. */
 static long many_regions(void)
 {
 	long total = 0;
@@ -98,7 +98,9 @@ static long nested(void)
 	return total;
 }
 
-/* Iterations in order, each by the thread that has it; a sum by atomics. */
+/*
+ * Iterations in order, each run by the thread that drew it; a sum by atomics.
+ */
 static long in_order(void)
 {
 	long digits = 1;
@@ -114,7 +116,7 @@ static long in_order(void)
 	return digits * 1000 + sum % 1000;
 }
 
-/* A chain of tasks that depend on each other, and loops of tasks beside it. */
+/* A chain of dependent tasks beside loops of tasks. */
 static long dependent_tasks(void)
 {
 	long chain = 1;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * As many threads as are asked for, which wait, each at a door of its own, and
- * are let through in random order by several others, round after round. Each
- * thread adds the value behind its door to a sum. The sum is right only if
- * every thread came through once a round and no thread's memory was another's.
+ * As many threads as the argument says. Each waits at its own semaphore, and
+ * several other threads let them through in random order, round after round.
+ * Each thread adds the value that it finds to a sum. The sum is only right if
+ * every thread came through once per round, and no two threads shared memory.
  *
- *	app_parked [THREADS]
+ *     app_parked [THREADS]
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -19,13 +19,13 @@
 
 struct waiter {
 	sem_t door;
-	uint64_t parcel; /* behind the door */
+	uint64_t parcel; /* the value for the waiter */
 	uint64_t sum;
 };
 
 static struct waiter *waiters;
 static long nr_waiters;
-static long *order; /* in which they are let through */
+static long *order; /* the order in which they are let through */
 static sem_t let_through;
 static pthread_barrier_t next_round;
 
@@ -75,7 +75,7 @@ static void *wake_while_throttled(void *arg)
 			if (sem_post(&w->door) != 0)
 				die("sem_post");
 		}
-		/* The first one sees that all are through. */
+		/* The first of these threads checks that all are through. */
 		for (long i = 0; i < nr_waiters && first == 0; i++)
 			while (sem_wait(&let_through) != 0)
 				;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Everything that Rust's standard library has for threads, in 200 threads;
-// prints sums that do not depend on the order of things.
+// Every thread feature of Rust's standard library, in 200 threads. The program
+// prints sums that do not depend on the threads' order.
 use std::cell::RefCell;
 use std::panic;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -61,7 +61,7 @@ fn worker(me: u64, shared: &Shared, results: &mpsc::Sender<u64>) -> bool {
         is_open = changed.wait_timeout(is_open, wait).unwrap().0;
     }
     drop(is_open);
-    // An unwinding panic that crosses a lock and is caught.
+    // A panic unwinds through a lock and is caught.
     panic::catch_unwind(|| {
         if me % 7 == 0 {
             panic::panic_any(1u32);
@@ -106,7 +106,7 @@ fn run_workers() {
     println!("dropped {}", DROPPED.load(Ordering::SeqCst));
 }
 
-// Threads with references to the stack of the one that made them.
+// Threads with references to their maker's stack.
 fn run_scoped() {
     let numbers: Vec<u64> = (0..10_000).collect();
     let total = Mutex::new(0u64);
@@ -148,7 +148,7 @@ fn run_park() {
     assert!(start.elapsed() < Duration::from_secs(10));
 }
 
-// A channel that holds nothing: each send meets a receive.
+// A channel without a buffer: each send meets a receive.
 fn run_rendezvous() {
     let (sender, receiver) = mpsc::sync_channel::<u64>(0);
     let producer = thread::spawn(move || {

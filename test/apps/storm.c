@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* 200 threads that allocate, free, print and sort all the time: libc's own
- * locks and caches under as much switching as there can be. */
+/*
+ * 200 threads that allocate, free, print and sort all the time. They put libc's
+ * own locks and caches under as many switches as possible.
+ */
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""2000 threads, all alive at once, hand each other work by everything that
-the threading module offers. Prints one line for each kind with a checksum
-that does not depend on the order in which the threads ran.
+"""2000 threads, all alive at once, hand each other work by every tool of the
+threading module. Each kind prints one line with a checksum that does not
+depend on the threads' order.
 
-usage: threads2000.py [THREADS]
-"""
+usage: threads2000.py [THREADS]"""
 
 import concurrent.futures
 import functools
@@ -24,8 +23,9 @@ def digest(*values):
 
 
 class Shared:
-    """State of all threads. Each waits at the barrier before each step;
-    it has one place for the main thread, which checks that all are alive."""
+    """State of all threads. Each waits at the barrier before each step. The
+    main thread also has a place there, and checks that all threads are
+    alive."""
 
     def __init__(self, nr_threads):
         self.nr_threads = nr_threads
@@ -148,7 +148,8 @@ def step_event(shared, me):
 
 
 def step_local(shared, me):
-    """Nobody sees another thread's values, whatever runs in between."""
+    """Each thread sees only its own values, whichever threads run in
+    between."""
     shared.local.values = []
     for turn in range(ROUNDS):
         shared.local.values.append(me * turn)

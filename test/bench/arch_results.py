@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A small result of papers/arch, in the form that it writes."""
+"""A small result of papers/arch, in the form in which the suite writes it."""
 
 
 def side(samples, instructions, call=0.0, emulated=None, **more):
@@ -12,7 +12,7 @@ def side(samples, instructions, call=0.0, emulated=None, **more):
 
 
 def rows(emulated, factor):
-    """`emulated`: the emulated instructions of a look-up, or None."""
+    """emulated: the number of emulated instructions of a look-up, or None."""
     return {
         "self look-up": {"unit": "ns", "sides": {
             "NPTL": side([150, 160], 5.0 * factor, 0, emulated),

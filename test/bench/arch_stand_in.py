@@ -18,7 +18,7 @@ import sys
 import threading
 import time
 
-# So many times.
+# So many first samples find the kernel busy.
 BUSY_SAMPLES = 7
 
 
@@ -28,7 +28,7 @@ def append(path, line):
 
 
 def answer_monitor(descriptor):
-    """Every command does nothing."""
+    """Answers every monitor command, and does nothing."""
     os.write(descriptor, b"(qemu) ")
     while os.read(descriptor, 4096):
         os.write(descriptor, b"(qemu) ")

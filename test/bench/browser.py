@@ -17,7 +17,7 @@ import subprocess
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 LIMIT_S = 120
 WIDTH = 1280
-# Put behind the page: it measures the plots and leaves the result as text.
+# Follows the page; it measures the plots and leaves the result as text.
 SCRIPT = """
 <script>
 function found(svg) {
@@ -83,7 +83,7 @@ class Page:
 
 
 def program():
-    """Its path, or None."""
+    """Returns the browser's path, or None."""
     return next(filter(None, map(shutil.which, NAMES)), None)
 
 
@@ -96,7 +96,7 @@ class Browser:
         self.folder = folder
 
     def run(self, path, is_dark, size, *options):
-        # As root Chromium has no sandbox; in small containers no /dev/shm.
+        # Chromium has no sandbox as root, and no /dev/shm in small containers.
         return subprocess.run(
             [program(), "--headless", "--no-sandbox", "--disable-gpu",
              "--disable-dev-shm-usage", "--hide-scrollbars", "--no-first-run",

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The benchmarks' runner is a package below the project's root."""
+"""Makes the benchmarks' runner, a package below the project's root,
+importable."""
 
 import os
 import pathlib

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The locks of bench/papers/locks, in the build that counts fences: what each
- * kind says of itself is what it does.
+ * The locks of bench/papers/locks, built with fence counters: each kind has the
+ * properties that it declares.
  */
 #include <string.h>
 
@@ -16,7 +16,7 @@ static void check_fences(const struct lock_kind *kind, int nr_threads)
 	int me = nr_threads - 1;
 
 	CHECK(lock != NULL);
-	/* The second time the variables have other values. */
+	/* In the second round the variables have other values. */
 	for (int i = 0; i < 2; i++) {
 		lock_nr_fences = lock_nr_store_fences = 0;
 		kind->lock(lock, me);
@@ -64,7 +64,7 @@ TEST(unfit)
 	CHECK(lock_kind_unfit(lock_kind_named("none"), 2) != NULL);
 }
 
-/* Locks that are given back can be made again. */
+/* Freed locks can be made again. */
 TEST(many_semaphores)
 {
 	const struct lock_kind *kind = lock_kind_named("semaphore");

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The emulated machines of papers/arch. None is started here: what they print
-is read from stored output."""
+"""The emulated machines of papers/arch. No machine is started here: the tests
+read stored output."""
 
 import io
 import time
@@ -15,8 +15,8 @@ from bench.papers.report.cells import Cells
 from bench.papers.report.sections import arch as section
 from tools.debian_packages import Skipped
 
-# As it came from the serial line of an emulated Malta; the second line begins
-# with a message of the kernel's.
+# From the serial line of an emulated Malta. The second line begins with a
+# kernel message.
 CONSOLE = """\
 [    1.907267] Problem parsing in-kernel X.509 certificate list\r
 [    2.1] random: crng@ready 6.1.0-50-5kc-malta mips64\r

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The processes of papers/arch: a machine is measured when its kernel rests,
-and an interruption leaves no emulator. A script stands for the emulator."""
+"""The processes of papers/arch. A machine is measured when its kernel rests,
+and an interruption leaves no emulator behind. A script stands for the
+emulator."""
 
 import os
 import pathlib
@@ -20,7 +21,7 @@ LIMIT_S = 60
 
 
 class Ready:
-    """A machine with what it is made of."""
+    """A machine with the files that were built for it."""
     machine = machines.named("mips64el")
     environment, kernel = None, "kernel"
 
@@ -38,7 +39,7 @@ class Ready:
 
 
 class Place:
-    """In place of prepare.Place."""
+    """Replaces prepare.Place."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -83,8 +84,8 @@ def test_ticks_are_read():
 
 
 def samples(*each):
-    """The number of samples until the rest is reached, or None. Each is (ticks
-    in all, busy ones) since the sample before."""
+    """Returns the number of samples until the rest is reached, or None. Each
+    sample is (all ticks, busy ticks) since the one before."""
     one, whole, busy = rest.Rest(), 0, 0
     assert not one.is_reached(rest.Ticks(0, 0))
     for nr, (more, more_busy) in enumerate(each, 1):
@@ -101,7 +102,7 @@ def test_rest_is_several_idle_samples_in_a_row():
     assert samples(*[idle] * (rest.SAMPLES - 1), busy, *[idle] * 9) == \
         2 * rest.SAMPLES
     assert samples(*[busy] * 50) is None
-    # Four short samples are as long as one.
+    # Four short samples count as one long one.
     assert samples(*[short] * 9 * rest.SAMPLES) == 4 * rest.SAMPLES
     # A machine with a stopped clock does not rest.
     assert samples(*[(0, 0)] * 50) is None
@@ -213,7 +214,7 @@ def test_all_machines_of_the_bench_rest_first(tmp_path, monkeypatch):
                          str(tmp_path / "out.json")])
     assert run.run(options) == 0
     got = lines(folder, "lines")
-    # Two passes, each with a machine of its own.
+    # Two passes, each with its own machine.
     assert len(lines(folder, "pids")) == 2
     assert got.count("ticks") >= 2 * (arch_stand_in.BUSY_SAMPLES + rest.SAMPLES)
     assert set(got) == {"ticks", "run", "count"}

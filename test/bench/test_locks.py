@@ -61,8 +61,8 @@ def test_table(bench, tmp_path):
 @pytest.mark.parametrize("front", [[], WEFT], ids=["native", "weft"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_tsp_with(kind, front):
-    """The shortest tour is the one that is found without threads, and no visit
-    is lost, or the program fails."""
+    """The shortest tour equals the one found without threads. The program
+    fails if a visit is lost."""
     def run(front, *args):
         result = measure.run([*front, str(TSP), "8", *args])
         assert not result.error and not result.impossible, result

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The papers' page and the documents' plots in headless Chromium: no plot is
-empty, none has text that leaves it or lies on other text, and all is drawn, in
-light and dark. Skipped without Chromium."""
+"""The papers' page and the documents' plots in headless Chromium. Each plot is
+drawn completely, in light and dark, and its text neither leaves it nor
+overlaps. Skipped without Chromium."""
 
 import pytest
 
@@ -14,7 +14,7 @@ from bench.papers.report.cells import Cells
 
 pytestmark = pytest.mark.skipif(browser.program() is None,
                                 reason="chromium is not installed")
-# Of the squared distance of two colours that are told apart with ease.
+# The squared distance of two colours that are easy to distinguish.
 FAR = 90 ** 2
 
 
@@ -26,7 +26,7 @@ def result():
 
 
 def all_plots(stored):
-    """Those of the page."""
+    """Returns the plots of the page."""
     found = []
     for name, section in SECTIONS.items():
         blocks = section(Cells(stored["records"], name), page.Section).ours
@@ -74,12 +74,12 @@ def test_no_plot_is_empty_or_leaves_its_place(pages, is_dark):
         check(plot)
         left, _, width, _ = plot.box
         assert left >= 0 and left + width <= browser.WIDTH
-    # The page itself is not wider than the window.
+    # The page is not wider than the window.
     assert found.width <= browser.WIDTH
 
 
 def test_light_and_dark(pages):
-    """Text is told apart from the ground, which is light or dark."""
+    """Text contrasts with the background, which is light or dark."""
     grounds = {}
     for is_dark, found in pages.items():
         ink, ground = found.colours
@@ -90,7 +90,7 @@ def test_light_and_dark(pages):
 
 @pytest.mark.parametrize("is_dark", [False, True])
 def test_the_picture_has_all_plots(pages, is_dark):
-    """Each plot has its ground and, told apart from that, its curves."""
+    """Each plot has its background, and curves in other colours."""
     image = pytest.importorskip("PIL.Image")
     found = pages[is_dark]
     with image.open(found.picture) as opened:
@@ -104,7 +104,7 @@ def test_the_picture_has_all_plots(pages, is_dark):
         colours.sort(reverse=True)
         ground = colours[0][1]
         assert distance(ground, found.colours[1]) < FAR, plot.title
-        # Greys are the axes and the text.
+        # Grey pixels are axes and text.
         coloured = sum(nr for nr, one in colours
                        if max(one) - min(one) > 60
                        and distance(one, ground) > FAR)
@@ -126,7 +126,7 @@ def test_the_documents_plots(folder):
 
 
 def test_what_leaves_a_plot_is_seen(folder):
-    """And what is empty, or lies on other text."""
+    """Also finds empty plots, and text on other text."""
     path = folder / "wrong.html"
     text = '<text class="x" x="{}" y="20">some words</text>'
     inside = "".join(map(text.format, (5, 30, 190)))

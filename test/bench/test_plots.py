@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The plots of the papers' page: scales, and that no text leaves a plot or
-lies on other text, by an estimate of its width."""
+"""The plots of the papers' page: scales, and text that neither leaves a plot
+nor overlaps, by an estimate of its width."""
 
 import random
 import re
@@ -25,7 +25,7 @@ def test_scales():
     assert scale.at(100) - scale.at(10) == pytest.approx(
         scale.at(1000) - scale.at(100))
     assert values(Scale([0, 10], 0, 100)) == [0, 2, 4, 6, 8, 10]
-    # Down the page, and from the axis itself.
+    # A vertical scale goes down, and starts at the axis.
     scale = Scale([0, 50], 300, 0)
     assert scale.at(0) == 300 and scale.at(50) > 0
     assert values(Scale([3, 9], 0, 100, is_log=True, own=[3, 5, 9])) == \
@@ -69,7 +69,7 @@ def boxes(svg):
 
 
 def check(plot):
-    """Returns the texts."""
+    """Checks a plot and returns its texts."""
     svg = plots.svg(plot, is_alone=True)
     found, (width, height) = boxes(svg)
     for text, left, top, right, bottom in found:
@@ -162,7 +162,7 @@ def test_bars():
     texts = check(plot)
     assert {*rows, "here", "the paper", "times"} <= set(texts)
     svg = plots.svg(plot)
-    # Five bars and two in the legend.
+    # Five bars, and two in the legend.
     assert svg.count('class="mark') == 7
     check(plots.Bars("t", "ns", {"a": {"x": 5}}))
     assert not plots.Bars("t", "ns", {"a": {}}).has_points()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The runner and every program once, each measuring next to nothing: what it
-writes, not how fast anything is."""
+"""Runs the runner and every program once with minimal measurements: the test
+checks the output's form, not the speed."""
 
 import json
 import random
@@ -65,7 +65,7 @@ def test_steps(bench, tmp_path):
 
 
 def test_echo(bench, tmp_path):
-    """Every server answers; what is asked of weft's is shown."""
+    """Every server answers, and weft's options are shown."""
     result = bench("echo", "100", "10000_8M", "--runs", 1, "--seconds", 0.1,
                    "--connections", 7, "--go", "/nonexistent/go")
     assert result.returncode == 0, result.stdout + result.stderr
@@ -75,7 +75,7 @@ def test_echo(bench, tmp_path):
     assert {"native", "weft uring", "weft workers", "epoll"} <= set(medians)
     for figures in medians.values():
         assert figures["cpu_us"] > 0 and figures["requests"] > 0
-    # A thread for each, of the kernel's or not.
+    # One thread per connection, the kernel's or weft's.
     assert medians["native"]["threads"] == 8
     assert medians["weft uring"]["threads"] < 8
     assert "CPU us/request <=0.65x native" in parts["100"]["targets"][
@@ -84,8 +84,8 @@ def test_echo(bench, tmp_path):
 
 
 def test_ptl_n(bench, tmp_path):
-    """All sides read and write; an operation that nobody waits for tells
-    nobody in the paper's model, and each in the other way."""
+    """All sides read and write. An operation without a waiter sends no notice
+    in the paper's model; each one does in the other way."""
     result = bench("papers/ptl-n", "local-read-hit", "local-read-miss",
                    "slow-read-miss", "--units", "256", "--mib", 1, "--runs", 1,
                    "--plot", tmp_path / "out.png")
@@ -104,7 +104,7 @@ def test_ptl_n(bench, tmp_path):
         assert miss[side]["notices"] <= 4
     if "MB/s" in result.stdout:
         slow = out["rows"]["slow-read-miss"]["256"]["medians"]
-        # It sleeps for the time of the bytes at least.
+        # It sleeps at least for the transfer time of the bytes.
         assert slow["plain"]["elapsed_us"] > (1 << 20) / 12
         assert slow["weft process"]["notices"] > 0
 
@@ -125,7 +125,7 @@ def test_files(bench, tmp_path):
 
 def test_backoff(bench, tmp_path):
     """Each way to back off passes all events on both sides, or the program
-    fails; what is missing here is said to be."""
+    fails. Rows that this machine cannot run say so."""
     result = bench("backoff", "--runs", 1, "--events", 500, "--ms", 20)
     assert result.returncode == 0, result.stdout + result.stderr
     rows = json.loads((tmp_path / "out.json").read_text())["rows"]
@@ -185,7 +185,7 @@ def test_micro_unknown_row(bench):
     case for case in CASES if not case.is_big and not case.timed and
     "10000" not in case.name], ids=lambda case: case.name)
 def test_program(case, side):
-    """Each prints its rows' figures and no others."""
+    """Each program prints its rows' figures and no others."""
     options = micro.parse(["--scale", "1"])
     runner = micro.runner(case, side, sides.Sides(BUILD), options)
     result = runner()
@@ -195,7 +195,7 @@ def test_program(case, side):
 
 
 def test_too_many_threads(tmp_path):
-    """A side that cannot is told from one that fails."""
+    """A side that cannot run is distinguished from one that fails."""
     program = BUILD / "bench/micro/bench_ring_sem"
     result = measure.run(["/bin/sh", "-c", 'ulimit -v 100000; exec "$@"', "sh",
                           str(program), "1", "1000"])
@@ -245,8 +245,8 @@ def test_power(bench, tmp_path):
 
 
 def test_nptl(bench, tmp_path):
-    """Each side has its figures, or the model is said not to be there; what
-    enters the kernel is counted, and what does not is not."""
+    """Each side has figures, unless the model is missing. Calls into the
+    kernel are counted, and other calls are not."""
     result = bench("papers/nptl", "--runs", 1, "--scale", 1)
     assert result.returncode == 0, result.stdout + result.stderr
     out = json.loads((tmp_path / "out.json").read_text())
@@ -267,7 +267,7 @@ def test_nptl(bench, tmp_path):
         assert calls["semaphore that wakes"]["NPTL"] == \
             pytest.approx(1, abs=0.2)
         assert calls["mutex call"]["NPTL"] < 0.2
-        # A restart is a kill(), a suspension at least two calls.
+        # A restart is one kill(), a suspension at least two calls.
         assert not has_model or \
             calls["switch by semaphore"]["LinuxThreads"] > 2
 
@@ -298,9 +298,9 @@ def test_decoder(tmp_path):
     """The samples are those of the specification: the first four are worked out
     by hand, and silence follows."""
     path = tmp_path / "sound"
-    # The low nibble first: 7 with step 7 is 11 more; 9, which is -1, with step
-    # 16 is 6 less; 0 with steps 14 and 13 is 1 more. Then -0 and +0 in turn:
-    # their differences cancel.
+    # The low nibble comes first: 7 with step 7 adds 11; 9, which is -1, with
+    # step 16 subtracts 6; 0 with steps 14 and 13 adds 1 each. Then -0 and +0
+    # alternate, and their differences cancel.
     path.write_bytes(bytes([0x97, 0x00]) + b"\x08" * ((1 << 20) - 2))
     samples, sample, index = [], 0, 0
     steps = [7, 8, 9, 10, 11, 12, 13, 14, 16, 17]
@@ -320,7 +320,7 @@ def test_decoder(tmp_path):
     (BUILD / "weft", "run", "--io", "process", "--")],
     ids=["native", "weft", "weft_process"])
 def test_decoding_while_reading(tmp_path, front):
-    """Two threads decode what one decodes, whatever the units."""
+    """Two threads decode the same as one, for each unit size."""
     path = tmp_path / "sound"
     path.write_bytes(random.Random(1).randbytes(1 << 20))
     right = decoded(path, "1", "1024", "hit", "1", "plain")

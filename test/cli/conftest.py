@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Helpers for the tests of the command: they run it and make programs."""
+"""Helpers that run the command and make programs for it."""
 
 import os
 import pathlib

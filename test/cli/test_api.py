@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""libweft-api.a as a program uses it: found by pkg-config, from C and C++,
-position-independent or not; it finds the runtime if there is one."""
+"""libweft-api.a as a program uses it: pkg-config finds it, for C and C++, with
+and without PIC. The library finds the runtime if it is loaded."""
 
 import os
 import shutil

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""weft run becomes the program before libc is ready, or else with libc."""
+"""weft run executes the program before libc is initialised, or else with
+libc."""
 
 import shutil
 import subprocess
@@ -10,7 +11,7 @@ from conftest import BUILD, LIBRARY
 
 BARE = BUILD / "cli/weft-bare.o"
 PROGRAM = ["sh", "-c", 'echo "$LD_PRELOAD" $WEFT_VPS "$@"', "-", "a b"]
-# The first system calls of libc's start; none is weft's.
+# libc makes these system calls first at its start, and weft makes none of them.
 LIBC = {"brk", "arch_prctl", "set_tid_address"}
 
 needs_bare = pytest.mark.skipif(not BARE.exists(),
@@ -18,7 +19,7 @@ needs_bare = pytest.mark.skipif(not BARE.exists(),
 
 
 def strace(tmp_path, *options):
-    """Output of the program, and what it was before it became that."""
+    """Returns the program's output, and the calls before its exec."""
     log = tmp_path / "log"
     command = ["strace", "-o", log, *options]
     if not shutil.which("strace") or subprocess.run(

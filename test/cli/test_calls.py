@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Calls that wait in the kernel park their thread: no VP is held by one until
-the monitor takes it away."""
+"""Calls that wait in the kernel park their thread: none holds a VP until the
+monitor takes it."""
 
 import re
 
 import pytest
 
-# Threads wait in one kind of call, others run; then the waits are ended.
+# Threads wait in one kind of call while others run; then the waits end.
 PROGRAM = """
 #include <fcntl.h>
 #include <mqueue.h>
@@ -142,11 +142,11 @@ def test_no_handoff(weft, compile_c, kind):
     result = weft("run", "--vps", "1", "--stats", program, kind)
     assert result.returncode == 0, result.stderr
     found = re.search(r"taken from blocked carriers: (\d+)", result.stderr)
-    # A page fault may be one; 60 threads in a plain call would be 60.
+    # A page fault may cause one handoff; 60 threads in plain calls cause 60.
     assert int(found.group(1)) < 20
 
 
-# Two threads that hand a semaphore, or a message, to and fro.
+# Two threads that pass a semaphore or a message to each other.
 PAIR = """
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Threads that others change, where nobody is preempted by force."""
+"""Threads that other threads change, without forced preemption."""
 
 import pytest
 
-# It waits in a system call that nobody intercepts and that the kernel never
-# starts again.
+# The thread waits in a system call that weft does not intercept and that the
+# kernel never restarts.
 POLL = """
 #include <pthread.h>
 #include <sys/resource.h>

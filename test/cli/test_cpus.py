@@ -15,8 +15,8 @@ from conftest import BUILD
 
 CPUS = sorted(os.sched_getaffinity(0))
 
-# Prints what it sees before it has threads, in a thread, and after. With an
-# argument it keeps to its first CPU at the start.
+# Prints the CPUs that it sees before it has threads, in a thread, and after.
+# With an argument it first restricts itself to its first CPU.
 SEER = r"""
 #include <cstdio>
 #include <sched.h>
@@ -58,7 +58,7 @@ int main(int argc, char **argv)
 }
 """
 
-# Threads that compute and meet, and a sum that must be right.
+# Threads compute and meet; their sum must be right.
 WORKERS = """
 #include <pthread.h>
 #include <stdio.h>

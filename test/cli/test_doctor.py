@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""weft doctor: what the system offers, whether a program can run."""
+"""weft doctor: what the system offers, and whether a program can run."""
 
 import errno
 import os
@@ -13,7 +13,7 @@ import pytest
 from conftest import BUILD, FILTER, LIBRARY, ROOT, complains
 
 CLONE, CLONE3 = 56, 435  # of x86-64
-# A user id that nobody runs programs as.
+# A user id under which no program runs.
 NOBODY_ELSE = 1_000_000_007
 
 
@@ -90,7 +90,7 @@ def test_tls_surplus_of_the_user(weft):
 
 
 def test_trial_of_the_library(weft, compile_c):
-    """It finds out what looking at the system does not."""
+    """The trial run finds problems that reading the system does not find."""
     folder = compile_c(
         "-shared", "-fPIC", f"-I{ROOT}/src", f"-I{ROOT}/include",
         name="libweft.so.0", source="""
@@ -117,7 +117,7 @@ def test_trial_that_loads_nothing(weft, compile_c):
 
 
 def test_creator_that_ignores_its_children(weft, compile_c):
-    """Nobody is told how a child ends then."""
+    """If SIGCHLD is ignored, no parent learns how a child ends."""
     folder = compile_c(source="int main(void) { return 1; }",
                        name="true").parent
     result = weft("doctor", env={"PATH": str(folder)},
@@ -245,7 +245,8 @@ CALLS = '''
 @pytest.mark.parametrize("flags", [(), ("-s",), ("-no-pie", "-Wl,-z,lazy"),
                                    ("-Wl,--hash-style=sysv",)])
 def test_functions_that_differ(weft, compile_c, flags):
-    """A line for each reason, and none for what only some uses meet."""
+    """One line for each reason, and none for differences that few uses
+    meet."""
     result = weft("doctor", compile_c(*flags, source=CALLS))
     assert result.returncode == 0 and result.stderr == ""
     found = [line[18:].split(":")[0] for line in result.stdout.splitlines()
@@ -341,7 +342,7 @@ def test_script_whose_interpreter_cannot(weft, compile_c, write_file):
 @pytest.mark.parametrize("line, name", [
     ("nosuch", "nosuch"), ("-S nosuch -e", "nosuch"),
     ("-S A=b nosuch", "nosuch"),
-    ("dash -e", "dash -e")])  # one argument to env: a program's name
+    ("dash -e", "dash -e")])  # env takes this one argument as a program's name
 def test_script_whose_interpreter_env_does_not_find(weft, write_file, line,
                                                     name):
     script = write_file("script", f"#!/usr/bin/env {line}\n")
@@ -356,7 +357,8 @@ def test_script_whose_interpreter_env_does_not_find(weft, write_file, line,
     "-i dash", "A=b dash", "-S -Z dash", '-S "nosuch"', "-S PATH=/ nosuch",
     "-S -i nosuch", "-S", ""])
 def test_script_of_which_env_knows_more(weft, write_file, line):
-    """The doctor leaves options that it does not know to env."""
+    """If the doctor does not know an option of env, it leaves the line to
+    env."""
     script = write_file("script", f"#!/usr/bin/env {line}\n")
     result = weft("doctor", script, env={"PATH": "/usr/bin:/bin"})
     assert rows(result)["interpreter"] == "/usr/bin/env"

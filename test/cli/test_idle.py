@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Virtual processors without work: which sleep, which polls, which is woken.
-Counts of the kernel and of weft are compared, never times."""
+"""Virtual processors without work: which VP sleeps, polls or is woken. The
+tests compare counts of the kernel and of weft, never times."""
 
 import os
 import pathlib
@@ -12,7 +12,8 @@ import pytest
 
 from conftest import BUILD, ROOT
 
-# All ways to wait without a deadline; argv[1] is how many threads of each.
+# Every kind of wait without a deadline; argv[1] is the number of threads of
+# each.
 WAITERS = """
 #include <pthread.h>
 #include <semaphore.h>
@@ -84,7 +85,7 @@ int main(int argc, char **argv)
 }
 """
 
-# Two threads that wake each other, argv[1] times.
+# Two threads wake each other argv[1] times.
 PING_PONG = """
 #include <pthread.h>
 #include <semaphore.h>
@@ -116,7 +117,7 @@ int main(int argc, char **argv)
 }
 """
 
-# Two threads that sleep for 20 us and compute a little, again and again.
+# Two threads sleep for 20 us and compute a little, in a loop.
 SHORT_SLEEPS = """
 #include <pthread.h>
 #include <time.h>
@@ -158,7 +159,7 @@ def counts_of(pid):
             stat = (task / "stat").read_text().rpartition(")")[2].split()
             status = (task / "status").read_text()
         except (FileNotFoundError, ProcessLookupError):
-            continue  # it only helped to start
+            continue  # this kernel thread only helped to start
         switches = re.findall(r"ctxt_switches:\s*(\d+)", status)
         tasks[task.name] = (int(stat[11]) + int(stat[12]),
                             sum(map(int, switches)))
@@ -225,7 +226,7 @@ def test_idle_program_uses_no_cpu(compile_c):
                          [(1, (), 1), (2, (), 1), (4, (), 1),
                           (4, ("--agents", "2"), 2), (2, ("--agents", "9"), 2)])
 def test_as_many_poll_as_may(compile_c, vps, options, most):
-    """The others sleep; the pollers' clocks go on."""
+    """The other VPs sleep; the pollers' CPU clocks advance."""
     waiters = Waiters(compile_c("-pthread", source=WAITERS), "--wait", "poll",
                       "--vps", str(vps), *options)
     try:
@@ -234,10 +235,10 @@ def test_as_many_poll_as_may(compile_c, vps, options, most):
             before = waiters.counts()
             time.sleep(1)
             after = waiters.counts()
-            # One that only helps to start may be gone.
+            # A kernel thread that only helps to start may have ended.
             busy = [task for task in before.keys() & after.keys()
                     if after[task][0] > before[task][0]]
-            # The monitor may still be about to find out that it may sleep.
+            # The monitor may not have noticed yet that it may sleep.
             if len(busy) == most or time.monotonic() > end:
                 break
         assert len(busy) == most
@@ -266,7 +267,7 @@ def test_polls_where_it_pays(weft, compile_c):
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("one CPU")
     program = compile_c("-pthread", source=SHORT_SLEEPS)
-    # Beside other load VPs rarely poll: the other programs want the CPUs.
+    # Under load VPs rarely poll, because other programs want the CPUs.
     for _ in range(200):
         if statistics(weft, "--vps", "2", program)[HITS] > 0:
             return
@@ -280,7 +281,7 @@ def test_nobody_polls_for_want_of_cpus(weft, compile_c):
     assert seen[POLLS] == 0
 
 
-# A thread that polls to write while its peer has closed the other direction.
+# A thread polls to write after its peer has closed the other direction.
 HALF_CLOSED = """
 #include <poll.h>
 #include <pthread.h>
@@ -335,8 +336,8 @@ def test_unknown_policy(weft, value):
         125, f"weft: WEFT_WAIT: '{value}' is not adaptive, poll or park\n")
 
 
-# Another process changes a word every few microseconds, and waits for the
-# answer: nobody wakes anybody.
+# Another process changes a word every few microseconds and waits for the
+# answer. Neither side wakes the other.
 OUTSIDE = """
 #include <pthread.h>
 #include <stdlib.h>
@@ -383,8 +384,8 @@ int main(void)
 
 
 def test_polls_where_words_change_often(weft, compile_c):
-    """The monitor finds the first changes, and does not know how frequent they
-    are. A poller need not find any: a short turn finds the change before."""
+    """The monitor finds the first changes, and does not know their frequency.
+    A poller may find none, if a short turn finds the change before."""
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("one CPU")
     if (BUILD / "counters").is_dir():
@@ -400,7 +401,7 @@ def test_polls_where_words_change_often(weft, compile_c):
     pytest.fail("nobody polls for words")
 
 
-# A thread waits for a word that another process changes when it is told to.
+# A thread waits for a word that another process changes on request.
 UNRUNG = """
 #include <pthread.h>
 #include <stdio.h>
@@ -450,6 +451,6 @@ def test_words_are_polled_ever_less_often(weft, compile_c, wait):
         before = counts_of(process.pid)
         time.sleep(2)
         _, switches = added(before, counts_of(process.pid))
-        # At most 125 looks; it would be 2000 with one in each tick.
+        # 125 checks at most; with one in each tick there would be 2000.
         assert 20 < switches < 500
         assert process.communicate("\n")[0] == "seen\n"

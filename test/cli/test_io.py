@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Waits for descriptors: by io_uring, or by kernel threads and processes where
-it is refused or not wanted."""
+"""Waits for descriptors: by io_uring, or by kernel threads and processes if
+io_uring is refused or switched off."""
 
 import ctypes
 import errno
@@ -15,8 +15,8 @@ PR_CAPBSET_DROP, CAP_IPC_LOCK = 24, 14
 
 IO_URING_SETUP = 425
 
-# Threads that wait for descriptors in several ways; how many kernel threads
-# there are then.
+# Threads wait for descriptors in several ways; prints the number of kernel
+# threads.
 CROWD = """
 #include <dirent.h>
 #include <poll.h>
@@ -104,8 +104,8 @@ def test_waits_take_no_kernel_threads(weft, compile_c, backend):
     assert int(result.stdout) < 30
 
 
-# By the sysctl kernel.io_uring_disabled and by containers, by kernels that do
-# not have it, by limits.
+# Refusals: by the sysctl kernel.io_uring_disabled or a container, by old
+# kernels, by limits.
 @pytest.mark.parametrize("error, text", [
     (errno.EPERM, "refused (Operation not permitted"),
     (errno.ENOSYS, "the kernel has none"),
@@ -124,7 +124,7 @@ def test_refused(weft, compile_c, error, text):
 
 def test_no_memory_may_be_locked(weft, compile_c):
     def lower():
-        # Root may exceed the limit.
+        # Without this capability the limit also holds for root.
         ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_IPC_LOCK, 0, 0, 0)
         resource.setrlimit(resource.RLIMIT_MEMLOCK, (0, 0))
     program = compile_c("-pthread", source=CROWD)

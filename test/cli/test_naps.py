@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The cost of short runs of threads that mostly wait, in context switches."""
+"""The cost in context switches when threads that mostly wait run briefly."""
 
 import pytest
 
-# A thread naps argv[1] times; argv[2] says what else there is. The process's
-# voluntary context switches meanwhile are counted.
+# A thread naps argv[1] times; argv[2] selects the other threads. The process's
+# voluntary context switches are counted.
 NAPS = """
 #include <pthread.h>
 #include <semaphore.h>
@@ -78,11 +78,11 @@ int main(int argc, char **argv)
 @pytest.mark.parametrize("what,most", [("nobody", 1.5), ("reader", 2.7),
                                        ("answerer", 2.7)])
 def test_short_runs_cost_little(weft, compile_c, vps, what, most):
-    """Nobody but the thread itself wakes, or the monitor once: not at each of
-    its ticks until it finds that it may sleep."""
+    """At each nap only the napping thread wakes, and perhaps the monitor once.
+    The monitor must not wake at several ticks before it sleeps."""
     program = compile_c("-pthread", source=NAPS)
     nr, seen = 40, []
-    # Where others want the CPUs each run lasts long.
+    # If other programs want the CPUs, each run lasts long.
     for _ in range(5):
         result = weft("run", "--vps", vps, program, str(nr), what)
         assert result.returncode == 0, result.stderr

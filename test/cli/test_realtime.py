@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Real-time threads, by what weft counts."""
+"""Real-time threads, checked by weft's counters."""
 
 import re
 
 import pytest
 
-# Two threads take turns of 300 us. Then one of them becomes SCHED_FIFO while
-# another of that priority waits, and computes for hundreds of ticks.
+# Two threads alternate in turns of 300 us. Then one becomes SCHED_FIFO while
+# another of its priority waits, and computes for hundreds of ticks.
 EQUALS = """
 #include <pthread.h>
 #include <sched.h>

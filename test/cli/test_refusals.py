@@ -31,7 +31,8 @@ def segment(kind, offset, size):
 @pytest.mark.parametrize("name", ["/nonexistent/program", "no-such-program-x",
                                   "", "/bin/sh/x"])
 def test_not_found(weft, name):
-    # As for execvp(3), a folder in PATH that is closed to us would matter.
+    # As with execvp(3), a folder in PATH that the user may not read would
+    # change the error.
     result = weft("run", name, env={"PATH": "/usr/bin:/bin"})
     complains(result, 127, "no such program")
 
@@ -54,7 +55,7 @@ def test_neither_file_nor_directory(weft, write_file, tmp_path):
     for command, status in ("run", 126), ("doctor", 1):
         complains(weft(command, pipe), status, "not a program")
         complains(weft(command, "/dev/null"), status, "not a program")
-        # It would wait for somebody to open the other end.
+        # The command would wait until a process opens the other end.
         script = write_file("script", f"#!{pipe}\n")
         complains(weft(command, script), status, str(pipe), "not a program")
         script = write_file("script", f"#!{tmp_path}\n")
@@ -115,7 +116,7 @@ def test_object_file(weft, compile_c):
 
 @pytest.mark.parametrize("bytes_left", [50, 100, 5000])
 def test_truncated(weft, compile_c, bytes_left):
-    """The kernel runs what has its headers, and kills it."""
+    """The kernel starts a file with valid headers, and then kills it."""
     program = compile_c()
     program.write_bytes(program.read_bytes()[:bytes_left])
     for command, status in ("run", 126), ("doctor", 1):
@@ -123,7 +124,7 @@ def test_truncated(weft, compile_c, bytes_left):
 
 
 def test_no_address_space(weft):
-    limit = 3 << 20  # less than the library is large
+    limit = 3 << 20  # smaller than the library
 
     def lower():
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))

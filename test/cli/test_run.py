@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""weft run: the program gets what it would get natively, and weft."""
+"""weft run: the program gets its native environment, and weft."""
 
 import os
 import pathlib
@@ -152,8 +152,8 @@ def test_sanitizer_comes_first(weft, compile_c, sanitizer):
         #include <stdlib.h>
         int main(void) { return puts(getenv("LD_PRELOAD")) < 0; }
     """)
-    # The test is about the environment; whether the sanitizer can live
-    # with the runtime is not the command's business.
+    # This test is about the environment only, not about whether the sanitizer
+    # works with the runtime.
     result = subprocess.run(
         [BUILD / "weft", "doctor", program], capture_output=True, text=True)
     assert f"preloaded first   lib{sanitizer[0]}san.so" in result.stdout
@@ -308,7 +308,7 @@ def test_library_of_another_release(weft, tmp_path):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs to mount")
 def test_library_on_a_noexec_mount(weft, tmp_path):
-    # The command lies elsewhere, and is bound over the one that may not run.
+    # The executable command is bound over the one on the noexec mount.
     script = f"""mount -t tmpfs -o noexec none {tmp_path} || exit 77
         cp {LIBRARY} {tmp_path} && touch {tmp_path}/weft &&
         mount --bind {BUILD}/weft {tmp_path}/weft &&

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A program that confines itself, and weft in it, by a seccomp filter."""
+"""A program that confines itself by a seccomp filter, with weft inside."""
 
 import pytest
 
@@ -9,9 +9,10 @@ PREADV2, PWRITEV2, READ_OF_OTHERS = 327, 328, 310  # process_vm_readv
 SKIPPED = 77
 WAYS = ["all", "first", "prctl"]
 
-# It makes none of these calls, and weft makes none for it. Arguments: what the
-# filter does, and for which calls; in steps as compilers of filters make them;
-# and how it is set: for "all" threads, for the "first" alone, or by "prctl".
+# The program makes none of these calls, and weft makes none for it. Arguments:
+# the filter's action, and for which calls, in steps as filter compilers make
+# them; and how it is set: for "all" threads, for the "first" only, or by
+# "prctl".
 CONFINED = r"""
 #include <linux/audit.h>
 #include <linux/filter.h>

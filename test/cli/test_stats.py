@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""--stats=json, --stats-file: one JSON object on one line, with stable keys."""
+"""--stats=json, --stats-file: one JSON object per line, with stable keys."""
 
 import json
 import re
@@ -19,8 +19,8 @@ KEYS = """
     io_server_completions io_servers_lost threads_most runnable_wait_most_us
     stacks stack_kib memory_most_kib""".split()
 
-# Makes threads one after the other, then ends in a way. With "fork" a child
-# makes two threads and then the parent three.
+# Makes threads one after the other, then ends in one of several ways. With
+# "fork" a child makes two threads, then the parent three.
 PROGRAM = """
     #include <pthread.h>
     #include <signal.h>
@@ -61,9 +61,9 @@ PROGRAM = """
     }
 """
 
-# Makes five threads and ends by a signal, argv[1]. It comes by the way argv[2]:
-# "wait": from another process, while all threads wait; "run": the same, while
-# they compute; "raise": by raise; "fault": by an instruction.
+# Makes five threads and ends by the signal argv[1]. argv[2] says how it comes.
+# "wait": from another process, while all threads wait. "run": the same, while
+# they compute. "raise": by raise. "fault": by an instruction.
 BY_SIGNAL = r"""
     #include <pthread.h>
     #include <signal.h>
@@ -136,7 +136,7 @@ BY_SIGNAL = r"""
 """
 
 
-# The default action is seen, and changed, as natively.
+# The program sees and changes the default action as natively.
 WITH_HANDLER = r"""
     #include <pthread.h>
     #include <signal.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Threads that look again and again take turns."""
+"""Threads that poll in a loop take turns."""
 
 import re
 
@@ -7,9 +7,9 @@ import pytest
 
 from conftest import BUILD, ROOT
 
-# Clients on one virtual processor, each of which asks another process by a
-# channel, again and again. In how many of 100 cases was the last answer
-# another one's?
+# Clients on one virtual processor. Each asks another process through a channel,
+# in a loop. Prints in how many of 100 cases the answer before was another
+# client's.
 CLIENTS = """
 #include <pthread.h>
 #include <stdio.h>
@@ -98,8 +98,8 @@ def test_clients_take_turns(weft, compile_c):
     assert int(result.stdout) > 75
 
 
-# Threads on one virtual processor that are in one and the same call nearly all
-# the time.
+# Threads on one virtual processor that spend nearly all their time in the same
+# call.
 TRIERS = """
 #include <poll.h>
 #include <pthread.h>

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`weft unit`: the drop-in for a service, and what is in its way."""
+"""`weft unit`: the drop-in for a service, and sandbox settings that prevent
+weft."""
 
 import pathlib
 import re
@@ -11,7 +12,7 @@ from conftest import BUILD, LIBRARY, ROOT, complains
 
 UNITS = sorted((pathlib.Path(__file__).parent / "units").glob("*.service"))
 FOLDER = "etc/systemd/system"
-# The program makes the calls that are "as called" without weft, too.
+# Calls "as called" are left out: the program also makes them without weft.
 SECTIONS = ("Before the first thread", "Threads",
             "Preemption and blocked kernel threads", "Wait words",
             "Descriptors", "Signals")
@@ -74,8 +75,8 @@ def test_command_line(weft, root, given, printed):
 
 
 def test_drop_ins_of_the_unit(weft, root):
-    """In the order of their names; an empty value takes earlier ones away. The
-    command's own drop-in is made anew."""
+    """Drop-ins apply in order of their names, and an empty value resets
+    earlier ones. The command's own drop-in is replaced."""
     place = root({
         "a@.service": "[Service]\nExecStart=/bin/one\n",
         "a@.service.d/20.conf": "[Service]\nExecStart=/bin/three %i\n",
@@ -221,8 +222,8 @@ def test_calls_are_those_of_the_page():
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda path: path.stem)
 def test_systemd_takes_it(weft, tmp_path, unit):
-    """With the drop-in and what --check says to add, nothing is in the way,
-    and systemd has nothing to say of the unit."""
+    """With the drop-in and the additions that --check suggests, nothing
+    prevents weft, and systemd accepts the unit."""
     if not shutil.which("systemd-analyze"):
         pytest.skip("systemd-analyze is not installed")
     text = unit.read_text()

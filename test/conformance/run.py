@@ -38,7 +38,7 @@ sys.path.insert(0, str(HERE.parent / "lib"))
 import apps  # noqa: E402
 import runner  # noqa: E402
 
-PYTHON = "/usr/bin/python3"  # the one that the package is for
+PYTHON = "/usr/bin/python3"  # the one for which the package is made
 SUITE_LIMIT_S = 900
 GLIB_LIMIT_S = 120
 NG_LIMIT_S = 60
@@ -67,7 +67,7 @@ def parse(argv):
     if unknown:
         parser.error(f"no such part: {' '.join(sorted(unknown))}")
     options.parts = options.parts or list(PARTS)
-    # Suites run in directories of their own.
+    # Suites run in their own directories.
     options.build = options.build.resolve()
     return options
 
@@ -128,9 +128,9 @@ def differences(native, weft):
 
 
 def check_suite(suite, run, options):
-    """True if each test ended as natively. run(PREFIX) says how the command
-    ended and how each test did. Some depend on time: a suite with a difference
-    gets a second chance, on both sides."""
+    """Returns whether each test ended as natively. run(PREFIX) returns how the
+    command ended and how each test did. Some tests depend on time, so a suite
+    with a difference is run again, on both sides."""
     for _ in range(2):
         native_end, native = run([])
         if not native:
@@ -159,7 +159,7 @@ def outcome_of(case):
 
 
 def outcomes(report):
-    """How each test ended, by name: what a suite prints varies."""
+    """Returns each test's result by name, because a suite's output varies."""
     if not report.exists() or report.stat().st_size == 0:
         return {}
     tree = xml.etree.ElementTree.parse(report)
@@ -258,7 +258,7 @@ def run_ng(options):
 # --- apps ---
 
 def check_app(app, backend, native, options):
-    """True if it does on weft what it does natively."""
+    """Returns whether the program behaves on weft as natively."""
     result = app.run([options.build / "weft", "run", "--io", backend, "--"])
     problem = apps.difference(native, result)
     if not problem:

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Linked into what is built for coverage. The counters that the compiler adds
- * lie in pages of their own (counters.ld); they are mapped from a file that all
- * processes with this program or library share. So what a process has executed
- * is counted at once, and it does not matter how it ends.
+ * Linked into each program and library of the coverage build. The compiler's
+ * counters lie in their own pages (counters.ld). These are mapped from a file
+ * that all processes with this program or library share. So each executed line
+ * counts at once, however the process ends.
  *
- * With COVERAGE_DUMP set the process writes what has been counted by all, as
- * gcov reads it, and ends.
+ * With COVERAGE_DUMP set the process writes all counts in gcov's format, and
+ * ends.
  *
  * A process that cannot open the file, in a sandbox or without descriptors,
- * counts for itself alone.
+ * only counts for itself.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,16 +24,19 @@
 
 struct gcov_info;
 
-/* From counters.ld. */
+/* Symbols of counters.ld. */
 extern _Atomic int64_t coverage_begin[], coverage_end[];
 extern const struct gcov_info *const coverage_infos_begin[];
 extern const struct gcov_info *const coverage_infos_end[];
 
-/* libgcov's. */
+/* Functions of libgcov. */
 void __gcov_init(const struct gcov_info *info);
 void __gcov_dump(void);
 
-/* FOLDER/PATH.counters with '!' for '/', so that a program is found again. */
+/*
+ * FOLDER/PATH.counters with '!' for '/', so that the program's path can be
+ * recovered.
+ */
 static bool path_of(char *ret, size_t size)
 {
 	const char *folder = COVERAGE_FOLDER "/";
@@ -58,8 +61,10 @@ static long open_counters(const char *path)
 	return wf_sys(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC);
 }
 
-/* Under another name until it has its size; if another process has been faster
- * the file of that one stays. */
+/*
+ * Makes the file under another name until it has its size. If another process
+ * was faster, its file stays.
+ */
 static void make_counters(const char *path, size_t bytes)
 {
 	char own[4096 + 16];
@@ -87,7 +92,10 @@ static void map_counters(void)
 
 	if (!path_of(path, sizeof(path)))
 		return;
-	/* Most processes find it, and make no calls that a filter refuses. */
+	/*
+	 * Most processes find the file, and so make no calls that a filter
+	 * refuses.
+	 */
 	fd = open_counters(path);
 	if (fd == -ENOENT) {
 		make_counters(path, bytes);
@@ -101,7 +109,7 @@ static void map_counters(void)
 		wf_sys(SYS_close, fd);
 		return;
 	}
-	/* The counts so far. */
+	/* Add the counts of this process so far. */
 	shared = (_Atomic int64_t *)at;
 	for (size_t i = 0; i < nr; i++) {
 		if (coverage_begin[i] != 0)
@@ -121,8 +129,10 @@ static void dump(void)
 	__gcov_dump();
 }
 
-/* By ld.so's arguments: libc's are not there yet for a library that is the
- * first. */
+/*
+ * Uses ld.so's arguments, because libc has none yet if this library is the
+ * first.
+ */
 __attribute__((constructor(101))) static void start(int argc, char **argv,
 						    char **environment)
 {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Examples of the documents, and a folder in which their commands run."""
+"""Examples of the documents, and the folder in which their commands run."""
 
 import os
 import pathlib
@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("WEFT_BUILD_DIR", ROOT / "build")).resolve()
 SCRUBBED = ("LD_PRELOAD", "GLIBC_TUNABLES", "LD_LIBRARY_PATH",
             "PKG_CONFIG_PATH")
-# A server that each example may start: it makes threads, and ends.
+# A server that each example may start: it makes threads and ends.
 SERVER_C = """
 #include <pthread.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ thread.join()
 def environment(folder):
     kept = {k: v for k, v in os.environ.items()
             if k not in SCRUBBED and not k.startswith("WEFT_")}
-    # Not a wrapper of the user's for python3.
+    # Excludes a wrapper for python3 that the user may have.
     kept["PATH"] = f"{folder}/bin:/usr/bin:/bin:/usr/sbin:/sbin"
     return kept
 
@@ -52,8 +52,8 @@ def run(folder, *command, **more):
 
 @pytest.fixture
 def folder(tmp_path):
-    """With what the examples name: build/weft, ./server, server.c, server.py,
-    and `weft` in PATH."""
+    """Makes a folder with the files that the examples name: build/weft,
+    ./server, server.c, server.py, and `weft` in PATH."""
     (tmp_path / "build").mkdir()
     (tmp_path / "bin").mkdir()
     for name in ("weft", "libweft.so.0"):
@@ -68,7 +68,8 @@ def folder(tmp_path):
 
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory):
-    """weft as `./dev install` leaves it, and what pkg-config needs for it."""
+    """Installs weft like `./dev install`, and returns the environment for
+    it."""
     root = tmp_path_factory.mktemp("installed")
     subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--quiet",
                     "--destdir", root], check=True, capture_output=True)

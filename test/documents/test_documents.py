@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every example in the documents runs. One that is not known here fails."""
+"""Every example in the documents runs. An unknown kind of example fails."""
 
 import pathlib
 import re
@@ -17,8 +17,8 @@ UNITS = "/lib/systemd/system"
 
 
 def blocks(text):
-    """Indented blocks, without their indentation; those that begin behind an
-    empty line, since others go on with an item of a list."""
+    """Returns indented blocks without their indentation. A block begins after
+    an empty line; other indented lines continue an item of a list."""
     found, block, before = [], None, ""
     for line in [*text.splitlines(), "end"]:
         if line.startswith("    ") and (block is not None or not before):
@@ -63,7 +63,7 @@ def check_dev(line, folder):
 
 
 def check_weft(line, folder):
-    """`weft ...`, by whatever path: it succeeds."""
+    """Runs `weft ...`, by any path: it has to succeed."""
     if re.search(r"\b(OPTIONS|PROGRAM|COMMAND|SERVICE)\b", line):
         check_usage(line, folder)
         return
@@ -114,7 +114,8 @@ def run_commands(block, folder, installed):
             pytest.fail(f"unknown command in the documents: {line}")
 
 
-# The code around an example in C, by a mark in it: above main, before, behind.
+# The code around an example in C, chosen by a word in it: above main, before
+# the example, after it.
 FRAMES = {
     "weft_is_active": ("", "", "if (0) puts(weft_version());"),
     "ring->tail": ("""
@@ -239,7 +240,7 @@ def check_unit(block, folder):
     unit = "[Service]\nExecStart=/usr/bin/memcached -m 64\n"
     done = verify_unit(folder, unit, block)
     assert (done.returncode, done.stderr) == (0, "")
-    # Without the empty line systemd refuses it: the check sees that.
+    # Without the empty line systemd refuses the unit, and this check notices.
     done = verify_unit(folder, unit, block.replace("ExecStart=\n", ""))
     assert done.returncode != 0 and "more than one" in done.stderr
 
@@ -316,7 +317,7 @@ def test_unknown_examples_are_seen(folder, installed):
 
 
 def test_links_lead_somewhere():
-    """Relative ones, and the headings that they name."""
+    """Checks relative links, and the headings that they name."""
     broken = []
     for name in DOCUMENTS:
         text = (ROOT / name).read_text()

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * examples/kv: the same answers over each transport, and what happens when
- * either side is killed. KV_SERVER is the server's path.
+ * examples/kv: each transport gives the same answers; either side may be
+ * killed. KV_SERVER is the server's path.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -29,7 +29,7 @@ static void remove_all(void)
 	rmdir(folder);
 }
 
-/* Starts the server at the address and waits until it is ready. */
+/* Starts the server at the same address and waits until it is ready. */
 static void start_again(void)
 {
 	char ready[6] = { 0 };
@@ -111,7 +111,7 @@ static void talk(const char *kind)
 	CHECK(memcmp(got, large, size) == 0);
 	CHECK_EQ(kv_set(kv, large, 256, "v", 1), EMSGSIZE);
 	CHECK_EQ(kv_set(kv, "v", 1, large, sizeof(large)), EMSGSIZE);
-	/* More keys than there are buckets at first. */
+	/* More keys than the table's first size. */
 	for (int i = 0; i < 3000; i++) {
 		char key[16];
 
@@ -173,7 +173,7 @@ static void use_until_killed(void)
 		set(kv, "x", "y");
 }
 
-/* Its end, and its place, are there for others again. */
+/* A killed client's end and place can be used again. */
 TEST(clients_are_killed)
 {
 	struct kv *kv;
@@ -206,10 +206,10 @@ TEST(the_server_is_killed)
 		;
 	CHECK_EQ(rc, EOWNERDEAD);
 	kv_close(kv);
-	/* On weft its sockets are closed a little later than it ends. */
+	/* On weft the sockets are closed a little after the process's end. */
 	while ((rc = kv_open(address, &kv)) != ECONNREFUSED)
 		CHECK(rc == EPROTO);
-	/* Its socket's name is there, and in nobody's way. */
+	/* The old socket's file remains and must not hinder the new server. */
 	start_again();
 	kv = open_kv();
 	set(kv, "x", "y");

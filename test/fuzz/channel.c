@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A channel with a peer that writes anything into its memory, or shrinks the
- * file of its name, between any two calls of an honest end. No call may fault,
- * read outside the memory, go on for ever, or return a message larger than the
- * channel's.
+ * A channel with a peer that writes anything into its memory, or shrinks its
+ * named file, between any two calls of an honest end. No call may fault, read
+ * outside the memory, run for ever, or return a message that is too large.
  *
- * The input is a program: its first byte is the channel's flags, size and kind,
- * then each byte is one step, with the bytes behind it as operands.
- *
- * Built with libFuzzer it is a fuzzer (`build/test/fuzz/fuzz_channel`); with
- * driver.c it runs inputs that are made by a seed.
+ * The input is a program. Its first byte has the channel's flags, size and
+ * kind; then each byte is one step, and the bytes after it are operands. Built
+ * with libFuzzer it is a fuzzer (`build/test/fuzz/fuzz_channel`). With driver.c
+ * it runs inputs that a seed makes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,10 +29,12 @@ struct state {
 	const uint8_t *data;
 	size_t left;
 	uint32_t message_size;
-	int fd;	      /* the hostile peer's */
-	size_t bytes; /* of the file at first */
-	/* Of a message that is received: if a peer has changed the header
-	 * and it is valid, the opener uses the changed value. */
+	int fd;	      /* the hostile peer's descriptor */
+	size_t bytes; /* first size of the file */
+	/*
+	 * Largest message that may be received. A peer may have changed the
+	 * header; if the new value is valid, an opener uses it.
+	 */
 	size_t most;
 	int is_named, is_changed;
 	struct weft_channel *out, *in; /* NULL while closed */
@@ -67,7 +67,7 @@ static uint64_t next_value(struct state *s, int bytes)
 	return value;
 }
 
-/* A few errors are the honest answers to nonsense. */
+/* These errors are correct answers to invalid memory. */
 static void judge(int rc)
 {
 	switch (rc) {
@@ -86,7 +86,7 @@ static void judge(int rc)
 	}
 }
 
-/* An aligned word anywhere, to an interesting value or any. */
+/* Overwrites any aligned word by an interesting value, or by any value. */
 static void scribble(struct state *s)
 {
 	size_t at = next_value(s, 2) * 8 % s->bytes;
@@ -98,7 +98,7 @@ static void scribble(struct state *s)
 	case 0:
 		value = next_value(s, 8);
 		break;
-	case 1: /* another state, sender or position in a slot's word */
+	case 1: /* changes state, sender or position in a slot's word */
 		value = old ^ 1ULL << (next(s) % 64);
 		break;
 	case 2:
@@ -117,7 +117,7 @@ static void scribble(struct state *s)
 	s->is_changed = 1;
 }
 
-/* Or lets it grow again. */
+/* Shrinks the file, or lets it grow again. */
 static void shrink(struct state *s)
 {
 	size_t bytes = next_value(s, 2) % (s->bytes + 1);

@@ -52,14 +52,14 @@ static void mutate(struct input *in, uint64_t *random)
 	case 1:
 		in->data[at] ^= (uint8_t)(1U << below(random, 8));
 		break;
-	case 2: /* the other's end */
+	case 2: /* take the end of another input */
 		if (other->size > at) {
 			memcpy(in->data + at, other->data + at,
 			       other->size - at);
 			in->size = other->size;
 		}
 		break;
-	case 3: /* a piece again, elsewhere */
+	case 3: /* copy a piece to another place */
 		nr = 1 + below(random, in->size - at);
 		memmove(in->data + below(random, in->size - nr + 1),
 			in->data + at, nr);
@@ -88,7 +88,7 @@ int main(int argc, char **argv)
 		if (below(&seed, 4) == 0)
 			fill(&in, &seed);
 		pool[below(&seed, POOL)] = in;
-		alarm(LIMIT_S); /* a call that does not end */
+		alarm(LIMIT_S); /* ends a call that hangs */
 		LLVMFuzzerTestOneInput(in.data, in.size);
 	}
 	printf("held: %ld inputs\n", nr_inputs);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Can clang link a fuzzer here? */
+/* Tests whether clang can link a fuzzer. */
 #include <stddef.h>
 #include <stdint.h>
 

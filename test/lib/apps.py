@@ -16,7 +16,7 @@ APPS = runner.ROOT / "test/apps"
 
 
 def own(build):
-    """The project's."""
+    """Programs of this project."""
     built = build / "test/apps"
     return [
         Program("threads2000", [PYTHON, APPS / "threads2000.py"]),
@@ -58,7 +58,8 @@ def compressors():
 
 
 def stressor(name, seconds):
-    """With checks of its own; that it did something is compared."""
+    """A stressor that checks itself; only whether it did something is
+    compared."""
     return Program(f"stress_ng_{name}", [
         "stress-ng", "--verify", "--metrics-brief", "--timeout", str(seconds),
         f"--{name}", "2"],
@@ -66,7 +67,7 @@ def stressor(name, seconds):
 
 
 def sysbench(name, *arguments):
-    """With a number of events, or of bytes, that is known beforehand."""
+    """Stops after a known number of events or bytes."""
     return Program(f"sysbench_{name}", ["sysbench", name, *arguments, "run"],
                    shows=r"total number of events: +\d+|[\d.]+ MiB transferred")
 
@@ -122,7 +123,7 @@ LLD = f"""
 clang -fuse-ld=lld -Wl,--threads=8 -O1 -pthread -o program {APPS}/churn.c
 cksum program
 """
-# Threads of gdb's own read the symbols; its program runs on weft, too.
+# gdb reads symbols with threads of its own; its program runs on weft, too.
 GDB = f"""
 cc -g -pthread -o program {APPS}/churn.c
 gdb -nx -batch -ex 'set debuginfod enabled off' -ex 'break pthread_create' \\
@@ -151,7 +152,7 @@ def tools():
 
 
 def fio(long):
-    """Reads back and verifies what it has written, from threads."""
+    """fio verifies from threads what it has written."""
     size, jobs = ("16m", 16) if long else ("2m", 4)
     return Program("fio", [
         "fio", "--thread", "--ioengine=psync", "--rw=randrw", "--bs=4k",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads that always compute beside threads that wait again and again: each
- * waiting thread runs soon after its wait has ended.
+ * Threads that always compute beside threads that wait in a loop. Each waiting
+ * thread has to run soon after its wait has ended.
  *
  *     return beside(&(struct beside){ .busy = add_up, .waiting = nap,
  *                                     .most = 1000 });
@@ -14,13 +14,16 @@
 #include "threading.h"
 
 struct beside {
-	int nr_busy, nr_waiting; /* threads, up to 1000; 0: 4 */
-	/* One step; i: from 0, which of its kind it is. */
+	int nr_busy, nr_waiting; /* up to 1000 threads; 0: 4 */
+	/* One step of thread i of its kind, from 0. */
 	void (*busy)(int i);
 	void (*waiting)(int i);
-	void (*end)(void); /* of what the busy wait for, or NULL */
-	int nr_steps;	   /* of each that waits; 0: 50 */
-	/* Steps of all the busy for each of all that wait. */
+	void (*end)(void); /* ends the waits of busy threads, or NULL */
+	int nr_steps;	   /* for each waiting thread; 0: 50 */
+	/*
+	 * Allowed steps of all busy threads for each step of all waiting
+	 * threads.
+	 */
 	long most;
 };
 
@@ -50,7 +53,7 @@ static void *beside_waiting(void *arg)
 	return NULL;
 }
 
-/* Of main: the exit status. */
+/* Runs the plan; main returns its result as exit status. */
 static inline int beside(const struct beside *plan)
 {
 	static pthread_t busy[1000], waiting[1000];

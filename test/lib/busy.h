@@ -19,8 +19,7 @@ static _Atomic int busy_is_over;
 static pthread_t busy_threads[BUSY_MOST];
 static int nr_busy;
 
-/* Allocates, locks and sleeps, so that a fork meets every state of libc's
- * locks. */
+/* Allocates, locks and sleeps, so a fork meets libc's locks in every state. */
 static inline void *busy_in_libc(void *arg)
 {
 	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -58,7 +57,7 @@ static inline void busy_stop(void)
 	threads_join(busy_threads, nr_busy);
 }
 
-/* Here and now. */
+/* Computes in the calling thread. */
 static inline void busy_for_us(int us)
 {
 	int64_t end = now_ns() + us * (int64_t)1000;

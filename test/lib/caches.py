@@ -67,7 +67,7 @@ class Redis(Server):
 
 
 class Memcached(Server):
-    """Eight threads and 24 connections, each with keys of its own."""
+    """Eight threads and 24 connections, each with its own keys."""
 
     def arguments(self, folder, path):
         return ["-u", "root", "-s", path, "-t", "8", "-m", "64"]

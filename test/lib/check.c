@@ -12,7 +12,10 @@ static pid_t clean_up_of;
 
 static void clean_up(void)
 {
-	/* The case's files and processes may be in use when its child ends. */
+	/*
+	 * A child's end must not clean up, since its parent may still use the
+	 * files.
+	 */
 	if (clean_up_at_end != NULL && getpid() == clean_up_of)
 		clean_up_at_end();
 }
@@ -30,7 +33,7 @@ static void __attribute__((noreturn)) end(int status)
 	_exit(status);
 }
 
-/* dprintf and _exit: other threads may hold any lock. */
+/* Uses dprintf and _exit, because other threads may hold any lock. */
 void check_failed(const char *file, int line, const char *what)
 {
 	dprintf(STDERR_FILENO, "%s:%d: %s: not true: %s (errno %d)\n", file,

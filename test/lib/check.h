@@ -49,15 +49,15 @@ void check_failed(const char *file, int line, const char *what)
 	__attribute__((noreturn));
 void check_not_equal(const char *file, int line, const char *what, long actual,
 		     long expected) __attribute__((noreturn));
-/* The same, and continues after a failure. */
+/* Like check_not_equal, but continues after a failure. */
 void check_report(const char *file, int line, const char *what, long actual,
 		  long expected);
 void check_skip(const char *why) __attribute__((noreturn));
 
 /*
- * Calls `clean` at the end of the case, also of one that fails or is skipped,
- * but not of its children; other threads may run meanwhile and hold any lock.
- * There can be one.
+ * Calls `clean` at the end of the case, even if it fails or is skipped, but not
+ * at the end of its children. Other threads may run meanwhile and hold any
+ * lock. Only one such function can be registered.
  */
 void check_at_end(void (*clean)(void));
 
@@ -86,7 +86,7 @@ void check_at_end(void (*clean)(void));
 					expected_);                        \
 	} while (0)
 
-/* For functions that return -1 and set errno. */
+/* Checks a function that returns -1 and sets errno. */
 #define CHECK_ERRNO(call, expected)        \
 	do {                               \
 		errno = 0;                 \

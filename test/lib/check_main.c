@@ -28,7 +28,9 @@ static void run_case(const struct check_case *c)
 	fflush(stdout);
 }
 
-/* In a child, so that each case finds the program's variables untouched. */
+/*
+ * In a child, so each case finds the program's variables in their first state.
+ */
 static int run_forked(const struct check_case *c)
 {
 	int status;

@@ -18,26 +18,28 @@
 extern "C" {
 #endif
 
-/* Longer than any case takes; the child is killed with SIGALRM then. */
+/* Longer than any case takes; after it SIGALRM kills the child. */
 #define CHILD_LIMIT_S 15
 
 /* Forks a child that runs `body` and, if it returns, exits with status 0. */
 pid_t child_start(void (*body)(void));
 
-/* The wait status of the child when it has ended. */
+/* Returns the wait status of the child after its end. */
 int child_wait(pid_t child);
 
-/* Both; the child must exit, its status is returned. */
+/* Starts the child, waits for its exit, and returns its exit status. */
 int child_exit_status(void (*body)(void));
 
 /*
- * Both; the child must be killed by a signal, which is returned. Its output to
- * stderr is dropped and it leaves no core.
+ * Starts the child, which a signal must kill, and returns the signal. The
+ * child's stderr is dropped, and it leaves no core file.
  */
 int child_signal(void (*body)(void));
 
-/* As child_exit_status, and what the child wrote to stdout is stored as a
- * string of at most size - 1 bytes. */
+/*
+ * Like child_exit_status. The child's output is stored as a string of at most
+ * size - 1 bytes.
+ */
 int child_output(void (*body)(void), char *ret_text, size_t size);
 
 #ifdef __cplusplus

@@ -14,7 +14,7 @@ from programs import LIMIT_S
 NR_URLS = 60
 PYTHON = "/usr/bin/python3"
 
-# A thread for each of several URLs at a time.
+# A thread for each of several concurrent URLs.
 FETCH = """\
 import concurrent.futures, sys, urllib.request
 opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -28,7 +28,7 @@ with concurrent.futures.ThreadPoolExecutor(24) as pool:
 
 @dataclasses.dataclass
 class Fetch:
-    """Fetches numbered files into its folder; what has come is compared."""
+    """Fetches numbered files into its folder, and compares them."""
     name: str
     program: str
 
@@ -69,7 +69,7 @@ class Urllib(Fetch):
 
 
 class Curl(Fetch):
-    """Each transfer looks the name up in a thread of its own."""
+    """Each transfer resolves the name in a thread of its own."""
 
     def command(self, url):
         return ["curl", "--noproxy", "*", "-sS", "--fail", "--parallel",

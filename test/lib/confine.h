@@ -20,7 +20,10 @@
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), \
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_THREAD)
 
-/* The calling thread, and those that it makes. 0, or -1 if that is refused. */
+/*
+ * Confines the calling thread and its later threads. Returns 0, or -1 if
+ * refused.
+ */
 static inline int confine_to(struct sock_filter *code, size_t nr)
 {
 	struct sock_fprog program = { (unsigned short)nr, code };

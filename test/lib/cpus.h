@@ -24,7 +24,7 @@ static inline cpu_set_t own_cpus(void)
 	return all;
 }
 
-/* The first of those that the caller may use. */
+/* Returns the first CPU that the caller may use. */
 static inline int first_cpu(void)
 {
 	const cpu_set_t all = own_cpus();

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Servers that go into the background: the command ends, and what is left of
-it is found by the number in a file."""
+"""Servers that go into the background. The command ends, and a file has the
+number of the remaining process."""
 
 import contextlib
 import dataclasses
@@ -53,7 +53,7 @@ class Daemon(Server):
         path = self.address(folder)
         program = shutil.which(self.program, path="/usr/sbin:/usr/bin")
         command = [*prefix, program, *self.arguments(folder, path)]
-        # It ends, and nothing of it keeps the output open.
+        # The command ends, and no process of it keeps the output open.
         done = subprocess.run(
             list(map(str, command)), stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=folder,
@@ -74,8 +74,9 @@ class Daemon(Server):
 
 
 class Rsyslog(Daemon):
-    """Threads for each input, and several that write. It takes what clients
-    send, opens its file again, and writes all before it ends."""
+    """Threads for each input, and several that write. The server stores all
+    messages of the clients, reopens its file, and writes everything before it
+    ends."""
 
     CONFIGURATION = """\
 global(workDirectory="{folder}")
@@ -109,7 +110,7 @@ action(type="omfile" file="{folder}/messages" template="plain")
                   len(messages.read_bytes().splitlines()) == clients * each)
             messages.rename(old)
             server.process.send_signal(signal.SIGHUP)
-            # Until it has done so it writes to the old one.
+            # Until it has reopened its file it writes to the old one.
             until(lambda: in_threads(1, client) or messages.exists())
             server.end(signal.SIGTERM)
         lines = old.read_text().splitlines()

@@ -17,9 +17,9 @@ EACH = 1000
 
 
 class MariaDB(Server):
-    """Transfers between accounts in transactions of many clients, and an OLTP
-    load of sysbench; the end by SIGTERM and, in the middle of the work, by
-    SIGKILL. In each case no transfer is half done."""
+    """Many clients transfer money between accounts in transactions, then
+    sysbench runs an OLTP load. The server is ended by SIGTERM and, while it
+    works, by SIGKILL. No transfer may be half done."""
 
     def missing(self):
         for program in (self.program, "mariadb", "mariadb-install-db",
@@ -127,7 +127,7 @@ class MariaDB(Server):
             try:
                 self.client(server, 100 + number, 1000)
             except Wrong:
-                pass  # the server is gone
+                pass  # the server has ended
 
         def kill_or_be_client(number):
             if number > 0:

@@ -7,7 +7,7 @@
 
 #include "check.h"
 
-/* Room for nr more descriptors than there are, or the case is skipped. */
+/* Skips the case if no nr further descriptors are allowed. */
 static inline void need_descriptors(rlim_t nr)
 {
 	struct rlimit limit;

@@ -23,7 +23,7 @@
 
 struct did {
 	struct weft_stats stats;
-	bool counts; /* the threads of this process share kernel threads */
+	bool counts; /* do the threads of this process share kernel threads? */
 };
 
 static inline struct did did_begin(void)
@@ -44,8 +44,9 @@ static inline struct weft_stats did_now(void)
 }
 
 /*
- * Until so many waits have parked, or it is plain that they do not. For threads
- * that have at most a few steps to go to their waits. The caller does not park.
+ * Returns when `nr` waits have parked, or when it is clear that they will not.
+ * The threads must have at most a few steps to go to their waits. The caller
+ * does not park.
  */
 static inline void did_await_parks(struct did before, uint64_t nr)
 {
@@ -59,7 +60,7 @@ static inline void did_await_parks(struct did before, uint64_t nr)
 	}
 }
 
-/* Which backend and how many VPs the runner has asked for; "" if none. */
+/* Returns a value that the runner has set, for example the backend, or "". */
 static inline const char *did_option(const char *name)
 {
 	const char *value = getenv(name);

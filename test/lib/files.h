@@ -24,7 +24,7 @@ static inline void make_file(void)
 	check_at_end(remove_file);
 }
 
-/* The file by a description of its own. */
+/* Opens the file again, with a file description of its own. */
 static inline int open_again(void)
 {
 	int again = open(path, O_RDWR | O_CLOEXEC);

@@ -37,7 +37,9 @@ static void add(struct sock_filter step)
 	code[length++] = step;
 }
 
-/* Those named up to "--", where they end; -1: too many. */
+/*
+ * Adds the calls named up to "--", and returns its index; -1: too many names.
+ */
 static int name_calls(char **argv, int i, unsigned int named)
 {
 	for (int nr = 0; argv[i] != NULL && strcmp(argv[i], "--") != 0; i++) {
@@ -60,7 +62,7 @@ static void name_processes(void)
 	add(STATEMENT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM));
 }
 
-/* Where the names end. */
+/* Returns the index after the names. */
 static int make_filter(int argc, char **argv)
 {
 	unsigned int others = SECCOMP_RET_ALLOW;

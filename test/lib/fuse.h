@@ -50,7 +50,7 @@ static inline void fuse_reply(const struct fuse_request *r, int error,
 	struct iovec parts[2] = { { &head, sizeof(head) },
 				  { (void *)data, bytes } };
 
-	/* ENOENT: no request waits for the answer any more. */
+	/* ENOENT: the request was interrupted and needs no answer. */
 	if (writev(fuse_device, parts, 2) < 0 && errno != ENOENT)
 		_exit(1);
 }
@@ -77,7 +77,7 @@ static inline void fuse_reply_to_init(const struct fuse_request *r)
 	fuse_reply(r, 0, &out, sizeof(out));
 }
 
-/* Any name is a file; all have the same bytes. */
+/* Any name is a file, and all files have the same bytes. */
 static inline void fuse_reply_to_lookup(const struct fuse_request *r)
 {
 	struct fuse_entry_out out = { .nodeid = 2, .attr = fuse_attr_of(2) };
@@ -129,7 +129,9 @@ static inline void fuse_serve(const struct fuse_request *r)
 	}
 }
 
-/* A process that answers by `serve` for as long as this one lives. */
+/*
+ * Starts a process that calls `serve` for each request until this process ends.
+ */
 static inline void fuse_start_server(void (*serve)(const struct fuse_request *))
 {
 	static struct fuse_request r;
@@ -147,7 +149,7 @@ static inline void fuse_start_server(void (*serve)(const struct fuse_request *))
 	}
 }
 
-/* In a name space of its own, which ends with the process. */
+/* Mounts in a mount namespace of its own, which ends with the process. */
 static inline void fuse_mount(void)
 {
 	char options[64];

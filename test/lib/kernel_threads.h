@@ -28,7 +28,7 @@ static inline int kernel_threads_of(pid_t pid)
 	return nr;
 }
 
-/* nr: at most 100. True natively, and where many CPUs want one each. */
+/* nr: at most 100. Also true natively, and if there are that many CPUs. */
 static inline bool kernel_threads_are_fewer_than(int nr)
 {
 	int status;

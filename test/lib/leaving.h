@@ -68,7 +68,10 @@ static inline void end_to_wait(bool got)
 		nr_left++;
 }
 
-/* Until the others have what they wait for, or it is lost. */
+/*
+ * Waits for the others' success. Returns true if they still lack it: it is
+ * lost.
+ */
 static inline bool is_lost(_Atomic int *nr, int least)
 {
 	for (int i = 0; i < 2000 && *nr < least; i++)

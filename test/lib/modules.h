@@ -10,7 +10,9 @@
 
 #include "check.h"
 
-/* NULL if it cannot be loaded. name: as seen from the program's folder */
+/*
+ * Returns NULL if it cannot be loaded. name: relative to the program's folder
+ */
 static inline void *module_try_open_by(const char *name, int mode)
 {
 	char path[600];
@@ -27,7 +29,7 @@ static inline void *module_try_open(const char *name)
 	return module_try_open_by(name, RTLD_NOW | RTLD_LOCAL);
 }
 
-/* mode: dlopen's */
+/* mode: a mode of dlopen */
 static inline void *module_open_by(const char *name, int mode)
 {
 	void *module = module_try_open_by(name, mode);
@@ -43,7 +45,7 @@ static inline void *module_open(const char *name)
 	return module_open_by(name, RTLD_NOW | RTLD_LOCAL);
 }
 
-/* A second libc, without interposed functions. */
+/* Loads a second libc, with none of weft's interposed functions. */
 static inline void *module_second_libc(void)
 {
 	void *libc = dlmopen(LM_ID_NEWLM, "libc.so.6", RTLD_NOW);

@@ -17,7 +17,9 @@
 
 enum { NR_SETTERS = 4, NR_OTHERS = 4, NR_YIELDS = 100 };
 
-/* set and get return what the call does. Thread i sets values[i % nr]. */
+/*
+ * set and get return the results of their calls. Thread i sets values[i % nr].
+ */
 struct state {
 	long (*set)(long value);
 	long (*get)(void);
@@ -49,7 +51,7 @@ static void *set_own(void *arg)
 	return arg;
 }
 
-/* In a child: what cannot be set may not be known before. */
+/* In a child: a value that cannot be set may also be unreadable. */
 static void need(const struct state *s)
 {
 	if (s->get() < 0 && errno != 0)

@@ -5,8 +5,10 @@
 
 #include "threading.h"
 
-/* cpus: where it runs; NULL: where any thread may. Skips the test if real-time
- * policies are not allowed. */
+/*
+ * cpus: the CPUs of the thread; NULL: all. Skips the test if real-time policies
+ * are not allowed.
+ */
 static inline pthread_t thread_start_policy(int policy, int priority,
 					    const cpu_set_t *cpus,
 					    void *(*start)(void *), void *arg)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Kinds of programs that are run natively and on weft. Each has a name,
-missing(), which says why it cannot be run or None, and run(prefix). The tests
-compare the output of the results of run()."""
+run(prefix), and missing(), which returns None or why it cannot run. The tests
+compare the output of run()."""
 
 import dataclasses
 import functools
@@ -32,8 +32,8 @@ def absent(command):
 
 @dataclasses.dataclass
 class Program:
-    """One command; its output is compared, or what the regular expression
-    `shows` finds in its output and messages."""
+    """One command. Its output is compared, or the matches of the regular
+    expression `shows` in its output and messages."""
     name: str
     command: list
     shows: str = ""
@@ -53,8 +53,7 @@ class Program:
 
 @dataclasses.dataclass
 class Script:
-    """A shell script that uses some tools, all of which run on weft, in a
-    folder of its own."""
+    """A shell script in a folder of its own; all its tools run on weft."""
     name: str
     tools: list
     script: str
@@ -100,14 +99,14 @@ def data_file(mib):
             noise = source.randbytes(1 << 16)
             text = b"".join(source.choices(pages, k=90))
             data.write((noise + text)[:1 << 20].ljust(1 << 20, b"."))
-    # The folder goes away with the object that is kept in the cache.
+    # The folder is removed with this object, which the cache keeps.
     return folder, path
 
 
 @dataclasses.dataclass
 class RoundTrip:
-    """Compresses and expands a file; what is compared are the compressed
-    bytes, which do not depend on the threads, and that the data came back."""
+    """Compresses and expands a file. The compressed bytes, which do not depend
+    on the threads, are compared, and the data has to come back."""
     name: str
     compress: list
     expand: list

@@ -42,7 +42,10 @@ void registers_fill(struct registers *r, uint64_t *seed)
 	bits = random_next(seed);
 	r->flags = 2 | (bits & REGISTERS_FLAGS);
 	bits = random_next(seed);
-	/* All exceptions masked; rounding, flush to zero, sticky bits vary. */
+	/*
+	 * All exceptions are masked; rounding, flush to zero and sticky bits
+	 * vary.
+	 */
 	r->mxcsr = 0x1f80 | (bits & 0xe07f);
 	bits = random_next(seed);
 	r->x87_control = (uint16_t)(0x7f | precision[bits % 3] << 8 |
@@ -95,7 +98,7 @@ const char *registers_differ(const struct registers *in,
 		return "mxcsr";
 	if (in->x87_control != out->x87_control)
 		return "the x87 control word";
-	/* Eight loads: the top of the stack is 0 again. */
+	/* After eight loads the top of the x87 stack is 0 again. */
 	if ((out->x87_status & 0x3800) != 0)
 		return "the x87 status word";
 	for (int i = 0; i < 8; i++) {

@@ -17,7 +17,7 @@
 
 enum registers_level { REGISTERS_SSE, REGISTERS_AVX, REGISTERS_AVX512 };
 
-/* CF PF AF ZF SF DF OF: what user code may set without further effect. */
+/* CF PF AF ZF SF DF OF: flags that user code may set without side effects. */
 #define REGISTERS_FLAGS 0xcd5u
 
 /* The assembly knows the offsets. */
@@ -43,7 +43,7 @@ void registers_hold(const struct registers *in, struct registers *ret_out,
 
 enum registers_level registers_best_level(void);
 
-/* Random values that are legal in each of them. */
+/* Fills each register with a random valid value. */
 void registers_fill(struct registers *r, uint64_t *seed);
 
 /* Returns the name of a register that differs between in and out, or NULL. */

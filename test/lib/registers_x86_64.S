@@ -72,7 +72,7 @@ registers_hold:
 	stmxcsr	(%rsp)
 	fnstcw	4(%rsp)
 
-	/* Vectors, as wide as the level says. */
+	/* Vector registers, as wide as the level says. */
 	cmpl	$1, %ecx
 	jb	1f
 	je	2f
@@ -91,7 +91,7 @@ registers_hold:
 	fldt	X87 + 16 * \n(%rdi)
 	.endr
 
-	/* Flags first: from here on nothing but loads and stores. */
+	/* Flags first: loads and stores do not change them afterwards. */
 	movq	%rdx, %rcx
 	pushq	FLAGS(%rdi)
 	popfq
@@ -114,7 +114,7 @@ registers_hold:
 	movq	104(%rdi), %r15
 	movq	32(%rdi), %rdi
 
-	/* Changes rcx only, and no flag. */
+	/* `loop` changes rcx and no flag. */
 4:	loop	4b
 
 	xchgq	%rdi, 16(%rsp)

@@ -28,9 +28,11 @@
 extern "C" {
 #endif
 
-/* Whether a kernel thread runs, or waits for a moment, as for a disk or for a
- * child to execute its program. By a path below the folder, since weft takes
- * /proc/self/task/ID for its thread. */
+/*
+ * Returns whether a kernel thread runs, or waits briefly, for example for a
+ * disk or for its child's exec. The path begins at the folder, because weft
+ * takes /proc/self/task/ID for a thread of its own.
+ */
 static inline bool rest_runs(int tasks, const char *tid)
 {
 	char path[32], line[128];
@@ -41,7 +43,7 @@ static inline bool rest_runs(int tasks, const char *tid)
 	snprintf(path, sizeof(path), "%.16s/stat", tid);
 	fd = openat(tasks, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return false; /* it has ended */
+		return false; /* the kernel thread has ended */
 	length = read(fd, line, sizeof(line) - 1);
 	close(fd);
 	line[length > 0 ? length : 0] = '\0';
@@ -49,7 +51,7 @@ static inline bool rest_runs(int tasks, const char *tid)
 	return end != NULL && strchr("RD", end[2]) != NULL;
 }
 
-/* Whether the caller runs on this kernel thread. */
+/* Returns whether the caller runs on this kernel thread. */
 static inline bool rest_is_own(const char *tid)
 {
 	char target[64];
@@ -65,7 +67,7 @@ static inline void rest_turn(void)
 	nanosleep(&(struct timespec){ 0, 500000 }, NULL);
 }
 
-/* Until each kernel thread but the caller's has been seen to sleep. */
+/* Returns when each kernel thread but the caller's has been seen asleep. */
 static inline void rest_look(const char *folder)
 {
 	DIR *tasks = opendir(folder);
@@ -81,17 +83,19 @@ static inline void rest_look(const char *folder)
 		closedir(tasks);
 }
 
-/* Until all other threads of a process wait, or it has ended. Looks several
- * times, with turns for others between: a thread that has lost its CPU on the
- * way to its wait is as quiet as a thread that waits. */
+/*
+ * Returns when all other threads of the process wait, or when it has ended. It
+ * checks several times and yields in between, because a thread that was
+ * preempted on its way to a wait also looks quiet.
+ */
 static inline void await_rest_of(pid_t process)
 {
 	char folder[32];
 
 	/*
 	 * With the dot weft lists the kernel's threads. Without it weft lists
-	 * the program's threads: no file has their ids, so all would seem to
-	 * have ended.
+	 * the program's threads. These ids have no files, so all threads would
+	 * seem to have ended.
 	 */
 	snprintf(folder, sizeof(folder), "/proc/%d/task/.", (int)process);
 	for (int looks = 0; looks < 3; looks++) {
@@ -100,7 +104,7 @@ static inline void await_rest_of(pid_t process)
 	}
 }
 
-/* The same for this process. */
+/* Waits for this process's other threads. */
 static inline void await_rest(void)
 {
 	await_rest_of(getpid());

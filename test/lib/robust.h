@@ -10,7 +10,9 @@
 
 enum { ROBUST_BYTES = 4096 };
 
-/* nr in a mapping of ROBUST_BYTES; PTHREAD_PRIO_NONE or another protocol. */
+/*
+ * Maps nr mutexes of ROBUST_BYTES. protocol: PTHREAD_PRIO_NONE or another one.
+ */
 static inline pthread_mutex_t *map_robust(int nr, int protocol)
 {
 	pthread_mutexattr_t attr;

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Runs a command with a limit, natively or on weft, and says how it ended.
+"""Runs a command with a time limit, natively or on weft, and reports how it
+ended.
 
-A command that does not end in time is a hang: the threads of all its processes
-are backtraced to a log file, where gdb exists, before it is killed.
-"""
+A command that exceeds the limit hangs: gdb, if installed, writes its threads'
+backtraces to a file, then the command is killed."""
 
 import dataclasses
 import os
@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("WEFT_BUILD_DIR", ROOT / "build"))
 SKIP_STATUS = 77
 TRACE_SHOWN = 20000  # characters
-# Meson sets the last one for programs that have libraries beside them.
+# Meson sets LD_LIBRARY_PATH for programs with libraries beside them.
 SCRUBBED = ("LD_PRELOAD", "GLIBC_TUNABLES", "LD_LIBRARY_PATH")
 
 
@@ -53,7 +53,7 @@ def add_weft_arguments(parser):
 
 
 def backends(build):
-    """All values of --io, as the command knows them."""
+    """Returns all values of --io that the command accepts."""
     shown = subprocess.run([build / "weft", "run", "--help"], text=True,
                            capture_output=True, check=True).stdout
     return re.search(r"^ *--io (\S+)", shown, re.M)[1].split("|")
@@ -88,8 +88,8 @@ def require_weft(options):
 def environment(extra=None):
     kept = {name: value for name, value in os.environ.items()
             if name not in SCRUBBED and not name.startswith("WEFT_")}
-    # ThreadSanitizer lets each process that has threads sleep for a second at
-    # its end, in which others may be found to race.
+    # ThreadSanitizer lets each process with threads sleep for a second at its
+    # end, to find further races.
     return {"TSAN_OPTIONS": "atexit_sleep_ms=0"} | kept | (extra or {})
 
 
@@ -107,7 +107,7 @@ def session_processes(session):
 
 
 def backtraces(session, command):
-    """Writes what all threads are doing; returns the file's name."""
+    """Writes backtraces of all threads; returns the file's name."""
     with tempfile.NamedTemporaryFile("w", prefix="weft-hang-", suffix=".log",
                                      delete=False) as log:
         log.write(f"{' '.join(map(str, command))}\n")
@@ -147,7 +147,8 @@ def kill_session(session):
 
 
 def run(command, limit_s, env=None, cwd=None, stdin=None):
-    """Runs it in a session of its own; what is left of that is killed."""
+    """Runs a command in its own session, and then kills the rest of the
+    session."""
     start = time.monotonic()
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         process = subprocess.Popen(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The project's own test programs, built with sanitizers: each case that a
-sanitizer leaves alone natively has to pass on weft, without a report."""
+"""The project's own test programs, built with sanitizers. Each case without a
+native report has to pass on weft, without a report."""
 
 import dataclasses
 import pathlib
@@ -15,9 +15,9 @@ REPORT = b"Sanitizer"
 
 @dataclasses.dataclass
 class Sanitized:
-    """One program and those of its cases that are good natively. A case that
-    natively fails or is reported tells nothing about weft: some misuse mutexes
-    on purpose, and ThreadSanitizer does not know all of libc."""
+    """One program with those of its cases that pass natively. A case that
+    natively fails or is reported proves nothing about weft: some misuse
+    mutexes on purpose, and ThreadSanitizer does not know all of libc."""
     name: str
     program: pathlib.Path
     cases: list = dataclasses.field(default_factory=list)
@@ -59,13 +59,13 @@ class Sanitized:
         return runner.Result(status, text.encode(), stderr, seconds, trace)
 
 
-# ThreadSanitizer knows 8128 threads in all.
+# ThreadSanitizer supports 8128 threads in total.
 ARGUMENTS = {"app_storm": ["100", "2"], "app_parked": ["1000"],
              "app_churn": ["20"]}
 
 
 def all_sanitized(build):
-    """Those that are built: a few by default, all as `ninja sanitized`."""
+    """Those that are built: a few by default, all after `ninja sanitized`."""
     for path in sorted((build / "test/sanitized").glob("?san_*")):
         if not path.is_file():
             continue

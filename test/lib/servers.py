@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Servers with many threads, under load: every value that is read back is
-checked, and how the server ends. Clients run natively."""
+"""Servers with many threads, under load. Every value that is read back is
+checked, and so is how the server ends. Clients run natively."""
 
 import contextlib
 import dataclasses
@@ -64,7 +64,8 @@ class Connection:
 
 
 def in_threads(count, body):
-    """Runs body(number) in threads; raises what the first of them raised."""
+    """Runs body(number) in threads; raises the first exception of any of
+    them."""
     raised = []
 
     def run(number):
@@ -85,7 +86,7 @@ def in_threads(count, body):
 
 @dataclasses.dataclass
 class Running:
-    """A server process in a session of its own, and its end."""
+    """A server process in its own session, and how to end it."""
     process: subprocess.Popen
     path: pathlib.Path | int  # a port
 

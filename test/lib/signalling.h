@@ -18,7 +18,9 @@ static inline sigset_t set_of(int sig)
 	return set;
 }
 
-/* Blocks it in the calling thread; returns the set of it alone. */
+/*
+ * Blocks the signal in the calling thread; returns a set with this signal only.
+ */
 static inline sigset_t block(int sig)
 {
 	sigset_t set = set_of(sig);
@@ -27,7 +29,7 @@ static inline sigset_t block(int sig)
 	return set;
 }
 
-/* flags besides SA_SIGINFO */
+/* flags: in addition to SA_SIGINFO */
 static inline void handle(int sig, void (*fn)(int, siginfo_t *, void *),
 			  int flags)
 {

@@ -36,7 +36,7 @@ static inline int inet_socket(int type)
 	return fd;
 }
 
-/* A socket that has a name, `address`. */
+/* Makes a bound socket; its name goes to `address`. */
 static inline int loopback_socket(int type)
 {
 	socklen_t bytes = sizeof(address);
@@ -56,7 +56,7 @@ static inline void connect_to_it(int fd)
 	CHECK_EQ(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
 }
 
-/* pair[1] is the client's. */
+/* Makes a connected pair; pair[1] is the client's end. */
 static inline void make_tcp_pair(void)
 {
 	listener = loopback_socket(SOCK_STREAM);
@@ -77,7 +77,7 @@ static inline void *read_one(void *arg)
 	return outcome(n > 0 ? c : n);
 }
 
-/* Its result: the byte, 0 at the end, -errno. */
+/* The thread returns the byte, 0 at the end, or -errno. */
 static inline pthread_t reader_start(int fd)
 {
 	return thread_start(read_one, (void *)(intptr_t)fd);

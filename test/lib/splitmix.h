@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-/* splitmix64: every seed is a good one, neighbours too. */
+/* splitmix64: every seed works, neighbouring ones too. */
 static inline uint64_t random_next(uint64_t *state)
 {
 	uint64_t z = *state += 0x9e3779b97f4a7c15;

@@ -48,7 +48,7 @@ static inline void threads_start(pthread_t *threads, int nr,
 		threads[i] = thread_start(start, arg);
 }
 
-/* Starts them with their number as argument. */
+/* Starts threads, each with its number as argument. */
 static inline void threads_start_numbered(pthread_t *threads, int nr,
 					  void *(*start)(void *))
 {
@@ -74,7 +74,7 @@ static inline void *thread_nothing(void *arg)
 	return arg;
 }
 
-/* Gives those beside it many turns. */
+/* Yields often, so that other threads run. */
 static inline void *thread_yield_often(void *arg)
 {
 	for (int i = 0; i < 1000; i++)
@@ -82,7 +82,7 @@ static inline void *thread_yield_often(void *arg)
 	return arg;
 }
 
-/* Makes the process one that has threads. */
+/* Makes the process have threads, so that the runtime starts. */
 static inline void have_threads(void)
 {
 	thread_join(thread_start(thread_nothing, NULL));
@@ -102,7 +102,7 @@ static inline struct timespec ts_after_ns(struct timespec ts, int64_t ns)
 	return ts;
 }
 
-/* The time on `clock` in `ms`, which may be negative. */
+/* Returns the time on `clock` in `ms`, which may be negative. */
 static inline struct timespec deadline_ms(clockid_t clock, int64_t ms)
 {
 	struct timespec now;
@@ -132,7 +132,7 @@ static inline void sleep_ms(long ms)
 		CHECK_EQ(errno, EINTR);
 }
 
-/* Longer than any case takes, and less than the runner gives it. */
+/* Longer than any case takes, and shorter than the runner's limit. */
 #define AWAIT_LIMIT_MS 12000
 
 static inline void await_count_at(const char *file, int line, const char *what,
@@ -152,13 +152,17 @@ static inline void await_count_at(const char *file, int line, const char *what,
 	}
 }
 
-/* Until *value is at least `least`. If that takes too long, it says so and goes
- * on: the runner will look where the threads are. */
+/*
+ * Waits until *value is at least `least`. If that takes too long, it reports
+ * this and continues: the runner then writes the threads' backtraces.
+ */
 #define await_count(value, least) \
 	await_count_at(__FILE__, __LINE__, "awaited " #value, value, least)
 
-/* Until the thread that sets *is_ready waits in its next call, as all others
- * do. */
+/*
+ * Waits until the thread that sets *is_ready is in its next call, and all other
+ * threads wait.
+ */
 static inline void let_it_wait(_Atomic int *is_ready)
 {
 	while (!*is_ready)
@@ -166,7 +170,7 @@ static inline void let_it_wait(_Atomic int *is_ready)
 	await_rest();
 }
 
-/* Reads a file. */
+/* Returns whether weft is loaded; reads /proc/self/maps. */
 static inline bool is_on_weft(void)
 {
 	char line[512];

@@ -21,7 +21,7 @@
 #include "signalling.h"
 #include "threading.h"
 
-/* Set by a waiter just before its call. */
+/* A waiter sets this just before its call. */
 static _Atomic int is_ready;
 static _Atomic int nr_handled;
 
@@ -38,7 +38,7 @@ static inline void on_signal(int sig, siginfo_t *info, void *context)
 	nr_handled++;
 }
 
-/* A call's result or -errno, as a thread returns it. */
+/* Makes a thread's result of a call's result or -errno. */
 static inline void *outcome(long rc)
 {
 	return (void *)(intptr_t)(rc < 0 ? -errno : rc);
@@ -50,8 +50,8 @@ static inline long result_of(pthread_t thread)
 }
 
 /*
- * Returns the result of `waiter`, which waits without a time limit, after a
- * handler with these flags; `end` ends the wait if the handler does not.
+ * Interrupts `waiter`, which waits without a limit, by a handler with these
+ * flags. Returns its result. `end` ends the wait if the handler does not.
  */
 static inline long after_handler(void *(*waiter)(void *), int flags,
 				 void (*end)(void))

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each way out of a call that waits: how a thread leaves it, and what must be
- * left of the objects that it has waited with.
+ * Each way out of a call that waits: how a thread leaves it, and which state
+ * the objects must have afterwards.
  *
  *     static const struct way_wait take = {
  *             .prepare = make_semaphore,
  *             .wait = wait_for_semaphore,
  *             .check = is_semaphore_whole,
  *     };
- *
  *     leave_by_all_ways(&take);
  *
  * The thread runs wait(), which does not return. It leaves by a jump out of a
- * handler, by its end, or by a cancellation; after() then runs in the thread,
- * and check() in the one that started it.
+ * handler, by its end, or by a cancellation. after() then runs in the thread,
+ * and check() in the thread that started it.
  */
 #ifndef WAYS_OUT_H
 #define WAYS_OUT_H
@@ -35,12 +34,13 @@ enum way {
 	BY_JUMP_FROM_ALTSTACK,
 	BY_JUMP_AFTER_A_WAIT,
 	BY_PTHREAD_EXIT,
-	BY_FORK_AND_JUMP, /* parent and child */
-	BY_FORK_AND_WAIT, /* the child waits on, and jumps later */
-	BY_SETCONTEXT,	  /* not among all, for libc takes nothing back then */
+	BY_FORK_AND_JUMP, /* in parent and child */
+	BY_FORK_AND_WAIT, /* the child continues to wait, and jumps later */
+	/* not in leave_by_all_ways: libc undoes nothing then */
+	BY_SETCONTEXT,
 	BY_ASYNC_CANCEL,
 	BY_ASYNC_SET_IN_HANDLER,
-	BY_CANCEL, /* from here on only of cancellation points */
+	BY_CANCEL, /* from here on for cancellation points only */
 	BY_CANCEL_WITHOUT_TABLES,
 	NR_WAYS,
 };
@@ -64,13 +64,13 @@ static const char *const way_names[NR_WAYS] = {
 struct way_wait {
 	void (*prepare)(void);
 	void (*wait)(void);
-	void (*after)(void); /* in the thread; NULL: nothing */
+	void (*after)(void); /* runs in the thread, or NULL */
 	void (*check)(void);
 	bool is_no_cancel_point;
-	bool is_no_fork;	/* the child has what is its parent's */
-	bool is_no_childs_wait; /* natively that fails */
-	bool is_never_async;	/* the same, of asynchronous cancellation */
-	bool changes_mask;	/* while it waits */
+	bool is_no_fork;	/* the child's object is its parent's */
+	bool is_no_childs_wait; /* a child's wait fails natively */
+	bool is_never_async;	/* asynchronous cancellation fails natively */
+	bool changes_mask;	/* the call changes the mask during the wait */
 };
 
 static struct {
@@ -78,8 +78,8 @@ static struct {
 	const struct way_wait *wait;
 	sigjmp_buf env;
 	ucontext_t context;
-	volatile int nr_contexts; /* resumed */
-	sigset_t mask;		  /* of the thread, before */
+	volatile int nr_contexts; /* how often the context was resumed */
+	sigset_t mask;		  /* the thread's mask before the wait */
 } ways;
 
 static void way_check_mask(void)
@@ -114,8 +114,8 @@ static void way_end_child(int sig, siginfo_t *info, void *context)
 }
 
 /*
- * The child of a handler's fork has its object as its parent has. True in a
- * child that is to wait on.
+ * The child of a handler's fork must have the object in its parent's state.
+ * Returns true in a child that has to continue the wait.
  */
 static bool way_fork(void)
 {
@@ -195,7 +195,7 @@ static void way_wait_in(void)
 	CHECK(!"the wait is for ever");
 }
 
-/* Jumps over stack that was the wait's. */
+/* Overwrites the stack that the wait used, then jumps. */
 static __attribute__((noinline)) void way_jump_over(volatile char *above)
 {
 	volatile char bytes[8192];
@@ -219,7 +219,7 @@ static void *way_thread(void *arg)
 		way_use_altstack();
 	CHECK_EQ(pthread_sigmask(SIG_SETMASK, NULL, &ways.mask), 0);
 	pthread_cleanup_push(way_after, NULL);
-	/* The environment has a mask for those that restore it. */
+	/* Only those ways restore a mask that use one. */
 	jumped = sigsetjmp(ways.env,
 			   ways.way != BY_LONGJMP && ways.way != BY__LONGJMP);
 	if (ways.way == BY_SETCONTEXT) {

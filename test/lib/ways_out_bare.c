@@ -8,7 +8,7 @@ static volatile int nr_calls;
 void bare_call(void (*fn)(void))
 {
 	fn();
-	nr_calls++; /* no tail call */
+	nr_calls++; /* so that the call is not a tail call */
 }
 
 static void pause_for_ever(void)

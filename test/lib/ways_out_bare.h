@@ -6,7 +6,7 @@
 #include <pthread.h>
 
 void bare_call(void (*fn)(void));
-/* Runs a routine that pauses without end. */
+/* Runs an initialisation routine that pauses for ever. */
 void bare_once(pthread_once_t *once);
 
 #endif

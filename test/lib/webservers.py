@@ -14,7 +14,7 @@ from servers import ANSWER_LIMIT_S, Connection, Server, Wrong, expect, \
 
 
 class WebServer(Server):
-    """Files of several sizes, fetched by clients that come all the time."""
+    """Clients fetch files of several sizes all the time."""
 
     def fetch(self, path, name, content):
         with Connection(path) as http:
@@ -49,7 +49,7 @@ class WebServer(Server):
             return f"{self.stop.name} {server.end(self.stop)}"
 
     def more_load(self, server):
-        """Of a kind of its own."""
+        """A further load that only this server has."""
 
 
 class Nginx(WebServer):
@@ -82,7 +82,7 @@ class HAProxy(WebServer):
     """An event loop in each of its threads, which wake each other."""
 
     clients = 24
-    stop = signal.SIGUSR1  # softly
+    stop = signal.SIGUSR1  # a graceful stop
     CONFIGURATION = """\
 global
   nbthread 4

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Run by the tests of system calls: each command uses one part of weft. The
+ * Used by the tests of system calls: each command uses one part of weft. The
  * output is the same natively and on weft.
  *
  *     manners_calls COMMAND
@@ -47,7 +47,10 @@ static void join(pthread_t thread)
 	CHECK(pthread_join(thread, NULL) == 0);
 }
 
-/* Under a filter getpid and fork may fail, and -1 means everybody. */
+/*
+ * Under a filter getpid and fork may fail, and kill(-1) would reach all
+ * processes.
+ */
 static int signal_one(pid_t pid, int sig)
 {
 	CHECK(pid > 1);
@@ -215,7 +218,7 @@ static void use_timer(void)
 {
 	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL,
 				  .sigev_signo = SIGALRM };
-	/* Again and again: the first may come before pause. */
+	/* Periodic, because the first expiration may come before pause. */
 	struct itimerspec soon = { .it_interval = { 0, 2000000 },
 				   .it_value = { 0, 2000000 } };
 	timer_t timer;

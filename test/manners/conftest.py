@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Helpers for the tests of the manners: programs run natively and on weft."""
+"""Helpers for the tests in this folder, which run programs natively and on
+weft."""
 
 import os
 import pathlib
@@ -66,7 +67,7 @@ def library(*names):
 
 
 def statistics(result):
-    """{text: value} of --stats."""
+    """Returns {text: value} of the --stats output."""
     rows = {}
     for line in result.stderr.splitlines():
         text, _, value = line.removeprefix("weft: ").rpartition(": ")

@@ -87,7 +87,7 @@ static void work(int fd)
 	say(fd, text);
 }
 
-/* As sshd: a session for each client. */
+/* Like sshd: a process with its own session for each client. */
 static void work_in_child(int fd)
 {
 	int status;
@@ -261,7 +261,9 @@ static void daemonise(int parent_waits)
 		fail("pipe");
 	if (fork() > 0) {
 		close(ready[1]);
-		/* Its other end is closed with all others. */
+		/*
+		 * The child closes all descriptors, also the pipe's other end.
+		 */
 		while (parent_waits && read(ready[0], &byte, 1) > 0)
 			continue;
 		_exit(0);
@@ -288,7 +290,7 @@ int main(int argc, char **argv)
 	folder = argv[2];
 	if (argc > 3) {
 		work(STDOUT_FILENO);
-		/* One that is left behind. */
+		/* A thread that the daemon leaves behind. */
 		pthread_create(&thread, NULL, sleep_forever, NULL);
 	}
 	if (strcmp(argv[1], "libc") == 0) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program as those that fill the screen: it puts the terminal in order before
- * it is stopped by the terminal's key, and again when it goes on. Its threads
- * work meanwhile; what is read is answered by another thread. With an argument
- * it leaves stopping to the kernel.
+ * Behaves like programs that fill the screen. It resets the terminal before the
+ * terminal's key stops it, and again when it continues. Its threads work
+ * meanwhile; another thread answers each line. With an argument it leaves
+ * stopping to the kernel.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -30,7 +30,7 @@ static void on_resize(int sig)
 	say("resized\n");
 }
 
-/* The default action, at the end of the handler's own. */
+/* Takes the default action at the end of its own handler. */
 static void on_stop(int sig)
 {
 	struct sigaction old, plain = { .sa_handler = SIG_DFL };
@@ -42,7 +42,7 @@ static void on_stop(int sig)
 	sigemptyset(&set);
 	sigaddset(&set, SIGTSTP);
 	raise(SIGTSTP);
-	pthread_sigmask(SIG_UNBLOCK, &set, NULL); /* stopped here */
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL); /* the process stops here */
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	sigaction(SIGTSTP, &old, NULL);
 	say("going on\n");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Run by the tests of the manners: a program with threads. Each command does
+ * Used by the tests in this folder: a program with threads. Each command does
  * one thing that would reveal weft if weft changed its result.
  *
  *     manners_program COMMAND [ARGS...]
@@ -67,7 +67,7 @@ static void run_threads(void)
 
 /* --- descriptors --- */
 
-/* The numbers that the next descriptors get. */
+/* Prints the numbers that the next descriptors get. */
 static void print_next(const char *when)
 {
 	int pipes[2];
@@ -105,7 +105,7 @@ static void close_raw(void)
 	      "close_range");
 }
 
-/* Before there are threads and while there are some. */
+/* Runs before there are threads, and while there are some. */
 static int around(void (*close_them)(void))
 {
 	print_next("at start");
@@ -175,14 +175,14 @@ static int end(const char *how, int in_thread)
 	}
 	if (!in_thread) {
 		end_by((void *)how);
-		return 3; /* "return" */
+		return 3; /* `how` is "return" */
 	}
 	check(pthread_create(&thread, NULL, end_by, (void *)how), "create");
 	pthread_join(thread, NULL);
 	return 4;
 }
 
-/* Something with a frame of its own that a debugger can name. */
+/* A function with its own frame, which a debugger can name. */
 __attribute__((noinline)) static void crash_here(volatile int *where)
 {
 	*where = 1;
@@ -191,7 +191,7 @@ __attribute__((noinline)) static void crash_here(volatile int *where)
 
 static void *crash(void *arg)
 {
-	/* So that it has been switched to and fro before. */
+	/* The thread has been switched often before it crashes. */
 	for (int i = 0; i < 100; i++)
 		sched_yield();
 	crash_here(arg);
@@ -234,7 +234,7 @@ static int execute_in_thread(char **argv)
 	return 1;
 }
 
-/* Starts a program by fork and exec or in one; prints how it ended. */
+/* Starts a program by fork and exec or by posix_spawn; prints how it ended. */
 static int spawn(char **argv, int by_fork)
 {
 	int status;
@@ -254,7 +254,7 @@ static int spawn(char **argv, int by_fork)
 	return 0;
 }
 
-/* A pause that a debugger or tracer uses, then work. */
+/* Pauses for a debugger or tracer, then works. */
 static int wait_and_work(void)
 {
 	pthread_t thread;
@@ -270,7 +270,7 @@ static int wait_and_work(void)
 	return 0;
 }
 
-/* Threads that compute until they have used about so much CPU time. */
+/* The process's threads compute for a quarter of a second of CPU time. */
 static void *compute(void *arg)
 {
 	clock_t until = clock() + CLOCKS_PER_SEC / 4;
@@ -293,7 +293,7 @@ static int compute_in_threads(void)
 	return 0;
 }
 
-/* Prints the year, which a library like libfaketime changes. */
+/* Prints the year, which libfaketime changes. */
 static int print_year(void)
 {
 	time_t now = time(NULL);
@@ -328,7 +328,7 @@ static int wait_cond(time_t seconds, long ns)
 	return err;
 }
 
-/* A timed wait that is ended, and one that is not. */
+/* A timed wait that is woken, and one that times out. */
 static int wait_timed(void)
 {
 	pthread_t thread;

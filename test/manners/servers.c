@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads that wait where an I/O worker has to: for semaphores that processes
- * share, and for all of a message. Commands come from standard input, a
- * character each; what is done is told in a line each.
+ * Threads in waits that an I/O worker has to make: for process-shared
+ * semaphores, and for all bytes of a message. Each character on standard input
+ * is a command, and each gets one line of answer.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@ enum { NR_WAITERS = 8, BYTES = 100 };
 static sem_t *sem;
 static int ends[2];
 static volatile sig_atomic_t nr_child_signals, nr_interrupts;
-static atomic_int nr_ended; /* waits, by a handler */
+static atomic_int nr_ended; /* waits that a handler has ended */
 
 static void on_child(int sig)
 {
@@ -46,7 +46,7 @@ static void *wait_for_post(void *arg)
 	return arg;
 }
 
-/* How it ended: bytes or -errno. */
+/* Returns the number of bytes, or -errno. */
 static void *receive_all(void *arg)
 {
 	char data[BYTES];
@@ -111,7 +111,7 @@ static int open_new_file(int flags)
 	return fd;
 }
 
-/* With threads, reads a file that was written without, as open has it. */
+/* Makes a file without threads, and reads it with threads by open's flags. */
 static void read_file(int flags)
 {
 	enum { BLOCK = 4096, NR_BLOCKS = 50 };
@@ -132,7 +132,7 @@ static void read_file(int flags)
 	close(fd);
 }
 
-/* A server makes writes that wait for the disk, behind 1 MiB. */
+/* An I/O server makes writes that wait for the disk, after the first 1 MiB. */
 static void write_behind_limit(void)
 {
 	int fd = open_new_file(O_DSYNC);
@@ -162,7 +162,7 @@ static void *end_as_holder(void *arg)
 	return pthread_mutex_lock(&held) == 0 ? arg : NULL;
 }
 
-/* The kernel tells that the thread has died, so its kernel thread has. */
+/* The kernel reports the owner's death, so its kernel thread has ended. */
 static void lose_holder(void)
 {
 	pthread_mutexattr_t attr;

@@ -88,7 +88,10 @@ static void make(void)
 	MUST(sem_init(&s->sem, 1, 1) == 0);
 }
 
-/* Threads of both processes in turn: each waits for an even or odd number. */
+/*
+ * Threads of both processes take turns: each waits for an even or an odd
+ * number.
+ */
 static void take_turn(int i)
 {
 	pthread_mutex_t *m = &s->mutexes[i % NR_MUTEXES];
@@ -179,8 +182,11 @@ static void *take_tokens(void *has_deadline)
 	return NULL;
 }
 
-/* Some wait until they are told, some for a moment, one is cancelled and made
- * anew; and one makes tokens. If any signal is lost, some wait for ever. */
+/*
+ * Some threads wait without limit, some briefly, and one is cancelled and
+ * replaced. One thread makes tokens. If a signal is lost, a thread waits for
+ * ever.
+ */
 static void *pass(void *arg)
 {
 	pthread_t threads[2 * NR_THREADS], victim;
@@ -279,7 +285,7 @@ static void hold_up(const char *what)
 		MUST(pthread_rwlock_wrlock(&s->rwlock) == 0);
 }
 
-/* Half of those that wait for the condition by signals, half by broadcast. */
+/* Wakes half of the condition's waiters by signals, half by a broadcast. */
 static void let_go(const char *what)
 {
 	for (int i = 0; i < NR_CROWD; i++) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A program at a terminal of its own: lines are sent and answers waited for."""
+"""A program on its own terminal: a test sends lines and waits for answers."""
 
 import contextlib
 import fcntl
@@ -79,7 +79,7 @@ class Terminal:
 
 @contextlib.contextmanager
 def terminal(command, prompt, env=None):
-    """Ready for its first command; what is left of it is killed."""
+    """Yields it ready for its first command, and kills what remains."""
     started = Terminal(command, prompt, env)
     try:
         started.expect(prompt)

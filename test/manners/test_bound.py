@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""--bound: threads with kernel threads of their own. That they behave as all
-others is test/posix's business, which runs with --bound, too."""
+"""--bound: threads with kernel threads of their own. test/posix also runs with
+--bound, to check that they behave like other threads."""
 
 import platform
 import shutil
@@ -24,7 +24,7 @@ def bound(pattern, *command):
     ("libc.so", 0),
     (f"{PROGRAM.parent}/", 8),
     ("/manners_", 8),
-    # Folders count only if the pattern has a slash.
+    # Folders of the path count only if the pattern has a slash.
     (PROGRAM.parent.parent.name + "/", 8),
     ("/usr/", 0),
 ])

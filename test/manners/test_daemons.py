@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Programs that leave their terminal and serve in the background: the command
-ends, what is left of it is served by threads."""
+"""Programs that leave their terminal and serve in the background. The command
+ends, and the threads of its last child serve."""
 
 import contextlib
 import os
@@ -26,7 +26,8 @@ def until(condition):
 
 
 def is_running(pid):
-    """Nobody may be there to take notice of the end of an orphan."""
+    """Returns whether it runs. A zombie does not: nobody may reap an
+    orphan."""
     try:
         stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
     except FileNotFoundError:
@@ -63,7 +64,7 @@ def ask(folder, *lines):
 
 
 def service(folder, command):
-    """All that can be seen of it, from outside and by its clients."""
+    """Returns all that its clients, and other processes, see of it."""
     with started(folder, command) as (result, pid):
         seen = [outcome(result)]
         log = folder / "log"

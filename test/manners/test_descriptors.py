@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Descriptors: the program sees the numbers that it would get natively, and
-closing what it does not know does weft no harm."""
+"""Descriptors: the program sees the same numbers as natively, and does weft no
+harm when it closes numbers that it does not know."""
 
 import os
 import resource
@@ -37,7 +37,7 @@ def test_what_is_open():
                                     "0<&- 1>&- 2>&-"])
 def test_standard_streams_closed(closed):
     both(["/bin/sh", "-c", f'exec "$0" work {closed}', PROGRAM])
-    # Closed before weft starts.
+    # These are closed before weft starts.
     command = f'exec "$@" {closed}'
     native = run(["/bin/sh", "-c", command, "sh", PROGRAM, "work"])
     weft = run(["/bin/sh", "-c", command, "sh", *WEFT, "--", PROGRAM, "work"])
@@ -72,7 +72,7 @@ WAYS = ["exit", "_exit", "_Exit", "quick_exit", "exit_group"]
 def test_stats_on_every_way_out(where, how):
     rows, result = stats_of(PROGRAM, where, how)
     assert result.stderr.count("statistics of manners_program (process") == 1
-    # Eight, one that sleeps, and perhaps one that ends the process.
+    # Eight threads, one that sleeps, and perhaps one that ends the process.
     assert rows["threads made"] == (9 if where == "end" else 10)
     assert 2 <= rows["threads at once, at most"] <= 10
     assert rows["switches between threads"] > 0
@@ -106,7 +106,7 @@ def test_stats_without_threads():
 
 
 def test_stats_before_the_program_closes_its_stderr():
-    # As all programs of coreutils do when they exit.
+    # All programs of coreutils close stderr when they exit.
     lines = "\n".join(map(str, range(400000, 0, -1)))
     result = run([*WEFT, "--stats", "sort", "--parallel=4", "-S", "100M"],
                  input=lines)
@@ -134,7 +134,7 @@ def test_stats_of_a_fork_child(tmp_path):
 
 
 def test_stats_are_not_a_vfork_childs():
-    # It ends by _exit, in memory that is its parent's.
+    # It ends by _exit in its parent's memory.
     script = ("import subprocess, threading\n"
               "try: subprocess.run(['/nowhere'])\n"
               "except FileNotFoundError: pass\n"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Debugging as a user does it: the program behind `weft run` from its start, at
-a terminal, one that is running; and gdb as a program on weft."""
+"""Debugging as a user does it: the program after `weft run` from its start, on
+a terminal, and while it runs; and gdb itself on weft."""
 
 import functools
 import re
@@ -46,7 +46,7 @@ def test_breakpoints(prefix):
 
 @pytest.mark.parametrize("prefix", WAYS)
 def test_steps(prefix):
-    """Line by line over calls of malloc and of the mutex, while others run."""
+    """Steps line by line over malloc and mutex calls, while others run."""
     shown = debug("break program.c:count", "run", "delete", *["next"] * 14,
                   "tbreak pthread_mutex_unlock", "continue", "finish",
                   "continue", prefix=prefix)
@@ -59,7 +59,8 @@ def test_steps(prefix):
 
 @pytest.mark.parametrize("prefix", WAYS)
 def test_steps_over_waits(prefix):
-    """gdb takes what goes on on another kernel thread for another thread."""
+    """Code that continues on another kernel thread is another thread to
+    gdb."""
     shown = debug("break compute_in_threads", "run", *["next"] * 6, "continue",
                   prefix=prefix)
     assert "pthread_join(threads[i], NULL)" in shown
@@ -68,7 +69,7 @@ def test_steps_over_waits(prefix):
 
 @pytest.mark.parametrize("prefix", WAYS)
 def test_watchpoint(prefix):
-    """Whichever thread it is that writes."""
+    """A watchpoint stops each thread that writes."""
     shown = debug("break compute_in_threads", "run", "watch total", "continue",
                   "continue", "continue", "continue 1000", "info threads",
                   "delete", "continue", prefix=prefix)
@@ -123,7 +124,7 @@ def test_interrupt(prefix):
 
 @pytest.mark.parametrize("prefix", WAYS)
 def test_attach_and_break(prefix):
-    """A running program gets a breakpoint, and goes on without it."""
+    """A running program gets a breakpoint, and continues without it."""
     child = subprocess.Popen(list(map(str, [*prefix, PROGRAM, "wait"])),
                              env=environment(), text=True, bufsize=1,
                              stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -148,7 +149,7 @@ def test_attach_and_break(prefix):
 
 @pytest.mark.parametrize("vps", ["1", "2"])
 def test_gdb_on_weft(vps):
-    """It has threads of its own; what it debugs is on weft, too."""
+    """gdb has threads of its own, and its program also runs on weft."""
     with at_terminal([*WEFT, "--vps", vps, need("gdb"), *QUIET, "--args",
                       PROGRAM, "wait"]) as gdb:
         gdb.do("break program.c:count")

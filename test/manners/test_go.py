@@ -13,7 +13,7 @@ import pytest
 
 from conftest import WEFT, compile_c, environment, run
 
-# The first that asks libc for a thread's stack before it looks at the thread.
+# The first version that asks libc for a thread's stack before it inspects it.
 LEAST_VERSION = (1, 21)
 LIBRARY = """package main
 
@@ -70,7 +70,7 @@ func Recovered() (result C.long) {
 
 func main() {}
 """
-# Six threads call Go while three compute; Go preempts its own all the time.
+# Six threads call Go while three compute; Go preempts its own threads.
 CALLERS = """
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Job control: an interactive bash on a terminal of its own, with programs that
-have threads as its jobs, natively and on weft."""
+"""Job control: an interactive bash on its own terminal, with threaded programs
+as jobs, natively and on weft."""
 
 import fcntl
 import re
@@ -19,7 +19,7 @@ VARIABLES = {"PS1": PROMPT, "P": str(PROGRAM), "J": str(JOBS)}
 
 
 def on_both(dialogue):
-    """The same dialogue, which says itself what is to be expected."""
+    """Runs the same dialogue on each side; the dialogue checks the answers."""
     for prefix in ([], WEFT, [*WEFT, "--vps", "1"]):
         bash = [*prefix, need("bash"), "--norc", "--noprofile", "--noediting",
                 "-i"]
@@ -78,14 +78,14 @@ def test_who_reads_in_the_background_stops():
             sh.send("fg\n")
             sh.send(f"line {number}\n")
             sh.expect(f"answer: line {number}\n")
-            # While it reads, which it goes on with in the background.
+            # Stop it while it reads; it continues to read in the background.
             sh.send(STOP)
             sh.expect("Stopped[^<]*" + PROMPT)
             sh.do("bg")
             until(sh, "Stopped")
         sh.send("fg\n")
         sh.send(END)
-        # Its handler of SIGCONT may be slower than its reader.
+        # The handler of SIGCONT may be slower than the reading thread.
         sh.expect("end\n(going on\n)?" + PROMPT)
         assert "status 5\n" in sh.do("echo status $?")
     on_both(dialogue)
@@ -146,7 +146,7 @@ def test_traps():
     def dialogue(sh):
         assert "caught\n" in sh.do(
             "trap 'echo caught' USR1; kill -USR1 $$; $P work")
-        # wait is ended by a signal that is trapped.
+        # A trapped signal ends bash's `wait`.
         sh.do("(sleep 0.2; kill -USR1 $$) & sleep 1000 &")
         assert re.search("caught\n(?s:.*)status 138\n",
                          sh.do("wait; echo status $?"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The process is the program's own: pid, exit, environment, children."""
+"""The process stays the program's own: pid, exit, environment, children."""
 
 import os
 import pathlib
@@ -34,7 +34,7 @@ def test_end_in_another_thread(how):
 
 @pytest.mark.parametrize("where", ["thread", "main"])
 def test_death_by_a_fault(where):
-    # Without a core file in the current folder.
+    # In a folder where it leaves no core file.
     result = both([PROGRAM, "crash", where], cwd="/")
     assert result.returncode == -signal.SIGSEGV
 
@@ -73,7 +73,7 @@ def test_script_through_env(tmp_path):
 
 
 def test_tunables_of_the_user_count():
-    # Without caches of their own, every malloc of a thread locks the arena.
+    # Without per-thread caches every malloc locks an arena.
     tunables = "glibc.malloc.tcache_count=0:glibc.malloc.arena_max=1"
     both([PROGRAM, "work"], {"GLIBC_TUNABLES": tunables})
     result = run([*WEFT, PROGRAM, "exec", "/usr/bin/env"],
@@ -107,8 +107,8 @@ def write_32_bit(path):
 
 
 def check_child(program, *args):
-    """Starts without weft and without a message: what it prints, and how it
-    ends, is as natively. From threads, and from a shell."""
+    """A child starts without weft and without a message: it prints and ends
+    the same as natively. Started from threads and from a shell."""
     both([PROGRAM, "spawn", program, *args])
     both([PROGRAM, "posix_spawn", program, *args])
     return both(["/bin/sh", "-c", '"$@"; echo status $?', "sh", program,
@@ -241,7 +241,7 @@ def lines_after_pid(result):
 
 
 def test_no_children_leaves_nothing_in_signals_and_limits():
-    """Of what a thread executes while others run."""
+    """Checks a program that a thread executes while others run."""
     show = ["/bin/sh", "-c", "grep -E '^(Sig[BIC]|Shd|Cap|NoNew|Seccomp:|Cpus)'"
             " /proc/self/status; cat /proc/self/limits"]
     natively = run([PROGRAM, "exec", *show])
@@ -269,7 +269,7 @@ def test_linked_with_the_library(tmp_path):
     assert statistics(result)["threads made"] == 8
     result = run([program, "work"], {"WEFT_VPS": "many"})
     assert result.returncode == 125 and "WEFT_VPS" in result.stderr
-    # With the command, too, it is loaded once.
+    # The command together with a preload loads it only once.
     result = run([*WEFT, "--stats", program, "work"])
     assert result.stdout == "total 16000\n"
     assert result.stderr.count("statistics of") == 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""I/O servers: what is seen of them, and their loss."""
+"""I/O servers: what other processes see of them, and their loss."""
 
 import contextlib
 import os
@@ -31,7 +31,8 @@ def until(condition):
 
 
 def status_of(pid):
-    """{name: value} of /proc/PID/status; empty if there is no such process."""
+    """Returns {name: value} of /proc/PID/status, or {} if there is no such
+    process."""
     try:
         text = pathlib.Path(f"/proc/{pid}/status").read_text()
     except (FileNotFoundError, ProcessLookupError):
@@ -53,7 +54,7 @@ def newborn_of(pid):
     """As children_of, but sooner after their births."""
     found = set()
     for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
-        # Threads end meanwhile.
+        # Threads may end meanwhile.
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             found |= set(map(int, (task / "children").read_text().split()))
     return found
@@ -68,7 +69,7 @@ class Program:
         self.pid = self.process.pid
 
     def __enter__(self):
-        # One that hangs answers nothing more.
+        # A program that hangs no longer answers.
         self.end_of_limit = threading.Timer(3 * LIMIT_S, self.kill)
         self.end_of_limit.start()
         return self
@@ -148,11 +149,11 @@ def test_loss(program, nr):
     until(lambda: not any(map(is_there, sorted(servers)[:nr])))
     told = program.tell("f")
     assert told in (DONE, DONE.replace("all", "EIO"))
-    # They are waited for, and there are new ones where they are needed.
+    # The lost servers are reaped, and new ones start where they are needed.
     until(lambda: not children_of(program.pid) & set(sorted(servers)[:nr]))
     assert program.tell("b") == "begun"
-    # The rest of a broken stream is received at once: that
-    # receiver's server may be another's, too.
+    # The rest of a broken stream is received at once, so that receiver's server
+    # may already serve another wait.
     nr_needed = NR_BLOCKED if told == DONE else NR_BLOCKED - 1
     until(lambda: len(children_of(program.pid)) >= nr_needed)
     # The rest of a broken stream comes first.
@@ -174,7 +175,7 @@ def test_loss_of_a_wait_that_a_handler_ends(program):
 
 @pytest.mark.parametrize("attempt", range(4))
 def test_stop_before_the_start(attempt):
-    """A server that has not run yet and is stopped holds nobody up."""
+    """A server that is stopped before it first runs delays no thread."""
     with Program("--vps", "1") as program:
         program.process.stdin.write("b")
         program.process.stdin.flush()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Objects that processes on weft share with others, which need not be."""
+"""Objects that processes on weft share with processes that may run
+natively."""
 
 import ctypes
 import pathlib
@@ -19,8 +20,8 @@ PAIRS = [("weft", "native"), ("native", "weft"), ("weft", "weft"),
 
 @pytest.fixture
 def file():
-    """In memory: a page of a file on a disk may be written back just when a
-    thread stores to it, and the store blocks the carrier."""
+    """In memory: a dirty page of a file on a disk may be written back just
+    when a thread stores to it. That store would block the carrier."""
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         path = pathlib.Path(folder) / "objects"
         assert run([SHARED, "make", path]).stdout == "ok\n"

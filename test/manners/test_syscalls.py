@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""docs/reference/syscalls.md against the source, strace and seccomp filters."""
+"""Compares docs/reference/syscalls.md with the source, strace and seccomp
+filters."""
 
 import collections
 import errno
@@ -19,13 +20,13 @@ RUNS = [(PROGRAM, "work"), (PROGRAM, "timed"), (PROGRAM, "compute"),
         (CALLS, "processes"), (CALLS, "shared"), (CALLS, "places"),
         (CALLS, "blocking")]
 IDS = [command[1] for command in RUNS]
-# Seldom enough for a program under strace to get on.
+# Rare enough for a program under strace to make progress.
 OPTIONS = [(), ("--vps", "1", "--preempt-every", "10ms"), ("--io", "workers"),
            ("--io", "process", "--io-nice", "1")]
 WAYS = ["default", "preempted", "workers", "process"]
-# By libc, by the kernel at the end of a handler, by the real call's name.
+# Made by libc, by the kernel after a handler, or under another name.
 BY_OTHERS = {"clone", "ppoll", "rt_sigreturn", "vfork"}
-# The kernel's own way to go on with a call.
+# The kernel uses this call to continue an interrupted one.
 ALWAYS = {"restart_syscall"}
 
 
@@ -44,7 +45,8 @@ def documented():
 def test_page_and_source():
     made = set()
     for path in (ROOT / "src").rglob("*.[chS]"):
-        if path.parent.name == "ipc":  # libweft-api.a's; a program asks for it
+        # only programs that use libweft-api.a make these
+        if path.parent.name == "ipc":
             continue
         made |= set(re.findall(r"\(\s*SYS_(\w+)\s*[,)]", path.read_text()))
     made.remove("name")  # the example in os/sys.h
@@ -54,8 +56,8 @@ def test_page_and_source():
 # --- strace ---
 
 def lines_of(log):
-    """(pid, address of the instruction, call, the rest), where other threads'
-    lines lie between the two halves of a call, too."""
+    """Yields (pid, address of the instruction, call, the rest). The two halves
+    of a call may have other threads' lines between them."""
     begun = {}
     for line in log.splitlines():
         match = re.match(r"(\d+) +\[([0-9a-f?]+)\] (.*)", line)
@@ -70,7 +72,7 @@ def lines_of(log):
             begun[pid] = text.removesuffix("<unfinished ...>").rstrip()
         elif call:
             yield pid, address, call[1], call[2]
-    # The process ended in these; strace does not always see in which.
+    # The process ended in these calls; strace does not always know which.
     for text in begun.values():
         if not text.startswith("?"):
             yield None, "?", text.split("(")[0], ""
@@ -98,7 +100,7 @@ def calls_in(log, program):
 
 @functools.cache
 def traced(command, options=None):
-    """The same of a run, natively if options is None."""
+    """Does the same for a run, natively if options is None."""
     weft = [] if options is None else [*WEFT, *options, "--"]
     strace = [need("strace"), "-f", "-i", "-o", "/dev/stdout"]
     result = run([*strace, *weft, *command])
@@ -120,7 +122,7 @@ def test_calls_are_documented(command, options):
 
 
 def test_what_is_asked_often_is_kept_open():
-    """Does a carrier sleep? Each is asked after many times."""
+    """To find out whether a carrier sleeps, weft reads a file many times."""
     script = ("import ctypes, os, threading, time\n"
               "reader, writer = os.pipe()\n"
               "def read():\n"
@@ -153,14 +155,14 @@ def numbers():
     macros = subprocess.run(["gcc", "-E", "-dM", "-include", "sys/syscall.h",
                              "-xc", "/dev/null"], text=True, check=True,
                             capture_output=True).stdout
-    # The first is newer than some systems' headers.
+    # cachestat is newer than the headers of some systems.
     return {"cachestat": "451"} | \
         dict(re.findall(r"^#define __NR_(\w+) (\d+)$", macros, re.M))
 
 
 def filtered(how, names, command, options=None):
-    """The filter, as the arguments `how` say, is there before the program,
-    and not in the way of the command that starts it."""
+    """Sets the filter of the arguments `how` before the program starts; it
+    does not affect the command that starts it."""
     weft = [] if options is None else [*WEFT, *options, "--"]
     result = run([*weft, FILTER, *how, *(numbers()[name] for name in names),
                   "--", *command])
@@ -204,7 +206,8 @@ def test_optional_calls_fail_in_any_way(command, error):
     refused = {name for name, is_optional in documented().items()
                if is_optional} - native
     if error in (errno.EINVAL, errno.ENOMEM, errno.EAGAIN):
-        refused -= {"preadv2", "pwritev2"}  # answers that they have anyway
+        # calls that return these errors anyway
+        refused -= {"preadv2", "pwritev2"}
     assert filtered(["refuse", str(error)], refused, command,
                     ("--vps", "2")) == outcome(run(command))
 
@@ -214,7 +217,7 @@ def test_optional_calls_fail_in_any_way(command, error):
     (["clone", "clone3"], "refuses a system call (Operation not permitted)"),
     (["rt_sigprocmask"], "refuses a system call (Operation not permitted)")])
 def test_refused_calls_of_the_start(names, words):
-    """The program is told that there is no thread, the user why."""
+    """The program gets an error from pthread_create, the user the reason."""
     status, out, err = filtered(["refuse", str(errno.EPERM)], names, RUNS[0],
                                 ())
     assert (status, out) == (99, "")
@@ -222,7 +225,7 @@ def test_refused_calls_of_the_start(names, words):
 
 
 def test_a_thread_that_blocks_unseen():
-    """Without /proc and membarrier others go on, too."""
+    """Without /proc and membarrier the other threads continue, too."""
     apart = ["unshare", "--map-root-user", "--mount", "sh", "-c",
              'mount -t tmpfs none /proc && exec "$@"', "sh"]
     if run([*apart, "true"]).returncode != 0:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Preloads of the user's own, tracers, profilers, debuggers."""
+"""Preloaded libraries of the user, tracers, profilers, debuggers."""
 
 import os
 import pathlib
@@ -49,7 +49,7 @@ def test_jemalloc_on_weft_under_a_rain_of_preemptions():
 
 @pytest.mark.parametrize("name", ["libfaketime.so.1", "libfaketimeMT.so.1"])
 def test_faketime(name):
-    """It puts itself in front of timed waits, too."""
+    """It also takes the place of timed waits."""
     preload = {"LD_PRELOAD": library(name, f"faketime/{name}")}
     still = preload | {"FAKETIME": "2001-02-03 04:05:06"}
     assert both([PROGRAM, "year"], still).stdout == "total 16000\n2001\n"
@@ -95,7 +95,7 @@ def test_perf(tmp_path):
 
 def test_valgrind():
     valgrind = need("valgrind")
-    # Around the command: it does not follow.
+    # Around the command: valgrind does not follow the program.
     command = [valgrind, "-q", "--trace-children=no", "--log-file=/dev/null"]
     assert run([*command, *WEFT, PROGRAM, "work"]).stdout == "total 16000\n"
     # Inside: one clear line, once there are threads.
@@ -157,8 +157,8 @@ def start_waiting():
 
 
 def test_gdb_attach():
-    """A debugger that comes and goes, while threads run and while they do
-    not; then the run goes on as if nothing had been."""
+    """A debugger attaches and detaches, while threads run and while they wait;
+    then the run continues normally."""
     need("gdb")
     child = start_waiting()
     attach = ("-p", child.pid, "-ex", "thread apply all bt")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Which way a read takes, or an open, by the kind of file: what is there costs
-no more than it does natively, and what is not there is waited for by others."""
+"""Which calls a read or an open makes, by the kind of file. If data is there,
+it costs no more than natively; otherwise other kernel threads wait for it."""
 
 import re
 import subprocess
@@ -11,10 +11,10 @@ import pytest
 from conftest import BUILD, WEFT, environment, need, run, statistics
 
 WAYS = BUILD / "test/manners/manners_ways"
-MANY = 3000  # as in ways.c
+MANY = 3000  # the same as in ways.c
 
-# The calls for what is there. Terminals, FIFOs by path and inotify cannot be
-# read so that they do not wait: they are polled first.
+# The calls if data is there. Terminals, FIFOs by path and inotify have no
+# non-blocking read, so they are polled first.
 READY = {
     "pipe": ["preadv2"],
     "socket": ["recvfrom"],
@@ -30,7 +30,7 @@ READY = {
     "proc": ["read"],
     "open": ["openat", "close"],
 }
-# The mechanism of a wait without data: a ring or an epoll set; a server
+# The mechanism of a wait without data is a ring or an epoll set. An I/O server
 # makes the read of a terminal.
 WAITS = ["pipe", "socket", "datagrams", "eventfd", "fifo", "inotify"]
 WAITERS = {"uring": "io_uring_enter", "workers": "epoll_ctl",
@@ -65,9 +65,9 @@ def start(command, output):
 
 
 def trace_when_ready(command):
-    """As trace, from when the program has printed a line: how long its calls
-    take before is not strace's doing. strace says that it has attached after
-    it has told each thread to stop, so no call after the byte escapes it."""
+    """Like trace, from the program's first line on: strace must not slow its
+    calls before that. strace reports its attachment after it has told each
+    thread to stop, so it sees every call after the byte."""
     need("strace")
     with tempfile.TemporaryFile("w+") as lines, \
             start(command, subprocess.PIPE) as program:
@@ -112,8 +112,8 @@ def calls_for_what_is_there(kind, backend):
 @pytest.mark.parametrize("kind", READY)
 def test_what_is_there_costs_one_call(kind, backend):
     found = calls_for_what_is_there(kind, backend)
-    # Of these the next call depends on how long the last took, and on a busy
-    # machine it may take long.
+    # For these the next call depends on the last one's duration, which may be
+    # long on a busy machine.
     attempts = 100 if kind in ("file", "memory", "sending", "proc",
                                 "open") else 0
     while found != READY[kind] and attempts > 0:

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads of one kind of file by a thread, or opens, between two marks in its
- * system calls:
+ * A thread reads one kind of file, or opens it, between two marks in its system
+ * calls:
  *
- *     ways KIND ready      what is read is there; a line is printed before, and
- *                          the process waits until it is traced
- *     ways KIND waits      it comes a little later
- *     ways KIND many       what is there, many times, without marks
+ *     ways KIND ready   data is there; the program prints a line before, and
+ *                       waits until it is traced
+ *     ways KIND waits   the data comes a little later
+ *     ways KIND many    data is there, many times, without marks
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +31,7 @@ enum { WARM = 3, MANY = 3000 };
 struct kind {
 	const char *name;
 	void (*make)(void);
-	void (*give)(void); /* something to read */
+	void (*give)(void); /* writes something to read */
 	ssize_t (*take)(void);
 };
 
@@ -154,7 +154,7 @@ enum { COLD_PAGE = 4096, COLD_READS = 100 };
 static char cold[COLD_PAGE];
 static off_t cold_at;
 
-/* No page of it is in the page cache, and none comes in ahead of its read. */
+/* Makes a file of which no page is cached, and none is read ahead. */
 static void make_cold_file(void)
 {
 	const size_t bytes = (size_t)COLD_PAGE * COLD_READS * (WARM + 1);
@@ -176,7 +176,7 @@ static void make_cold_file(void)
 	check((is_cached & 1) == 0, "eviction from the page cache");
 }
 
-/* Reads that all wait for the disk. */
+/* Each of these reads waits for the disk. */
 static ssize_t take_cold(void)
 {
 	ssize_t n = 1;
@@ -222,7 +222,7 @@ static void make_crowd(void)
 	crowd[NR_IDLE] = (struct pollfd){ ends[0], POLLIN, 0 };
 }
 
-/* It is known by now to poll again and again. */
+/* After the first polls weft knows that this descriptor is polled often. */
 static ssize_t take_of_crowd(void)
 {
 	static int nr_idle;
@@ -255,7 +255,10 @@ static void *meet(void *arg)
 	return arg;
 }
 
-/* By a call of its own, to be told from the open that waits. */
+/*
+ * A system call of its own, so the trace distinguishes it from the waiting
+ * open.
+ */
 static void open_both_sides(void)
 {
 	ends[1] = (int)syscall(SYS_open, path, O_RDWR | O_NONBLOCK);
@@ -267,7 +270,7 @@ static ssize_t open_and_close_all(void)
 	return open_and_close() && close(ends[1]) == 0;
 }
 
-/* It has to have made somebody wait. */
+/* The FIFO must have made a thread wait once. */
 static void make_met_fifo(void)
 {
 	pthread_t thread;
@@ -282,7 +285,7 @@ static void make_met_fifo(void)
 	close(ends[1]);
 }
 
-/* A socket that there is room in, and a file that is sent to it. */
+/* A file is sent to a socket that has room for it. */
 static int sent;
 
 static void make_sent(void)
@@ -344,7 +347,9 @@ static void *give_later(void *arg)
 	return arg;
 }
 
-/* Until the tracer has stopped all threads: the test says so with a byte. */
+/*
+ * Returns when the tracer has stopped all threads: the test then writes a byte.
+ */
 static void await_tracer(void)
 {
 	char byte;

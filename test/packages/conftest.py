@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""weft as it is installed, and small programs that find it there."""
+"""An installed weft, and small programs that find it there."""
 
 import os
 import pathlib
@@ -12,7 +12,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("WEFT_BUILD_DIR", ROOT / "build")).resolve()
 
-# Each prints the version, and whether its threads run on weft.
+# Each program prints the version, and whether its threads run on weft.
 C = """
 #include <stdio.h>
 #include <threads.h>

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A tarball that `meson dist` makes of the last commit is complete: it builds,
-with its tests or without, and one of them runs."""
+"""A tarball that `meson dist` makes of the last commit is complete: it builds
+with and without tests, and a test in it passes."""
 
 import os
 import subprocess
@@ -24,7 +24,7 @@ def tree(tmp_path_factory):
     if not (ROOT / ".git").exists():
         pytest.skip("this is no checkout: the tree came in a tarball")
     place = tmp_path_factory.mktemp("dist")
-    # In a build folder of its own: BUILD may be in use.
+    # In its own build folder, since BUILD may be in use.
     run("meson", "setup", place / "build", "-Dtests=false", folder=ROOT)
     run("meson", "dist", "-C", place / "build", "--no-tests", "--formats",
         "gztar", "--allow-dirty", folder=ROOT)
@@ -47,7 +47,7 @@ def test_without_tests(tree):
 
 
 def test_with_tests(tree):
-    """Quickly: what the linker would optimise is not."""
+    """Builds without optimisation to save time."""
     run("meson", "setup", "full", "-Doptimization=0", folder=tree)
     run("ninja", "-C", "full", "weft", "libweft.so.0",
         "test/unit/unit_sched_runq", "test/posix/posix_create_join",

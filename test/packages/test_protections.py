@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The protections that docs/guide/packages.md names are there."""
+"""The installed files have the protections that docs/guide/packages.md
+names."""
 
 import subprocess
 

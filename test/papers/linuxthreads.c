@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The model of LinuxThreads: what POSIX says of the functions that it has, and
- * that it works in the way it is to model. Run with the library preloaded.
+ * The model of LinuxThreads: its functions follow POSIX, and it works in the
+ * way that it models. Run with the library preloaded.
  */
 #include <ctype.h>
 #include <limits.h>
@@ -111,7 +111,7 @@ static void *post_done(void *arg)
 	return arg;
 }
 
-/* More than there can be at a time: all are reaped and freed. */
+/* More threads than can exist at a time, so all have to be reaped and freed. */
 TEST(many_detached_threads)
 {
 	pthread_attr_t attr;
@@ -290,7 +290,7 @@ TEST(cond_turns)
 
 static __thread int mine = 7;
 
-/* Functions that use libc's state of a thread. */
+/* Uses functions that need libc's per-thread state. */
 static void *use_libc(void *arg)
 {
 	char *volatile parts[32];
@@ -329,7 +329,7 @@ static void on_usr1(int sig)
 	handled++;
 }
 
-/* Signals do not end a wait; a mask that a program sets loses no restart. */
+/* Signals do not end a wait, and a program's mask must not lose a restart. */
 TEST(waits_with_signals_and_masks)
 {
 	pthread_t thread;

@@ -154,7 +154,7 @@ static void hold_pipe(void)
 	pause();
 }
 
-/* The pipe's reader sees its end when the last process has ended. */
+/* The pipe's reader sees the end when the last process has ended. */
 TEST(no_process_outlives_the_main_one)
 {
 	char byte;

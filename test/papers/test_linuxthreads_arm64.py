@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The model of LinuxThreads passes its tests on Debian's arm64 kernel, in an
-emulated machine. Skipped where the packages for it are not below the build
+emulated machine. Skipped if that machine's packages are not below the build
 folder."""
 
 import pytest
@@ -8,8 +8,9 @@ import pytest
 from conftest import started
 from bench.papers.arch import prepare, programs
 
-# Entering the kernel takes up to 80 times as long there. One emulated CPU: two
-# that wake each other take many times as long on a busy machine.
+# The kernel's entry takes up to 80 times as long there. There is one emulated
+# CPU, and two threads that wake each other take many times as long on a busy
+# machine.
 CASE_LIMIT_S = 120
 
 

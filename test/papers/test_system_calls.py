@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The explanations of the paper on NPTL and LinuxThreads, by the system calls
-of one operation: which library enters the kernel, and for what. Natively on
-x86-64, on one CPU, with a tracer that counts."""
+"""Checks the paper's explanations for NPTL and LinuxThreads by the system
+calls of one operation: which library enters the kernel, and for what. Runs
+natively on x86-64, on one CPU, with a counting tracer."""
 
 import platform
 
@@ -15,8 +15,8 @@ from bench.papers.nptl import counting, rows, run as nptl
 NPTL, LT, WEFT = nptl.SIDES
 SWITCHES = ("switch by mutex", "switch by semaphore", "switch by condition")
 CREATE_JOIN = "create and join"
-# A restart of a LinuxThreads' thread: another sends it a signal, the handler
-# returns, and the thread waits for the next signal.
+# How a LinuxThreads thread is restarted: another thread sends it a signal, the
+# handler returns, and the thread waits for the next signal.
 RESTART = {"kill", "rt_sigreturn", "rt_sigsuspend"}
 
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64",
@@ -38,7 +38,7 @@ def kinds(programs):
             pytest.skip(result.impossible)
         assert result.figures, (name, side, result)
         found = nptl.kinds(result.figures)
-        # All that are counted have a kind.
+        # All counted calls have a kind.
         assert abs(sum(found.values()) - result.figures["calls"]) < \
             len(rows.CALLS) * nptl.LEAST_CALLS
         return found
@@ -48,13 +48,13 @@ def kinds(programs):
 @pytest.mark.parametrize("side", nptl.SIDES)
 @pytest.mark.parametrize("name", [rows.SELF, "mutex call", rows.SEM])
 def test_calls_without_contention_stay_out_of_the_kernel(kinds, name, side):
-    """Today's NPTL has such a semaphore, too."""
+    """Today's NPTL semaphore enters the kernel only under contention, too."""
     assert kinds(name, side) == {}
 
 
 def test_a_semaphore_that_always_wakes_enters_the_kernel(kinds):
-    """NPTL's was such a one then: this is why the paper found it slower than
-    LinuxThreads'."""
+    """NPTL's semaphore of that time always woke. So the paper found it slower
+    than LinuxThreads'."""
     found = kinds(rows.WAKING_SEM, NPTL)
     assert set(found) == {"futex"}
     assert found["futex"] == pytest.approx(1, abs=0.1)
@@ -97,7 +97,7 @@ def test_linuxthreads_asks_a_manager_through_a_pipe(kinds):
     assert found["clone"] == pytest.approx(1, abs=0.05)
     for call in ("write", "read", "wait4"):
         assert found[call] >= 0.9, found
-    # The thread that joins and the one that creates are restarted.
+    # Both the joining and the creating thread are restarted.
     assert RESTART <= set(found)
     assert sum(found.values()) > 1.5 * sum(kinds(CREATE_JOIN, NPTL).values())
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The paper's MIPS has no thread register, so its kernel emulates one: this is
-why a look-up of the own thread is so slow there. In an emulated machine without
-that register, the emulated instructions of one operation are counted. Skipped
-where the packages for it are not below the build folder."""
+"""The paper's MIPS has no thread register, so its kernel emulates one. That
+makes a look-up of the own thread slow. This counts the emulated instructions
+of one operation, in an emulated machine without that register. Skipped if that
+machine's packages are not below the build folder."""
 
 import pytest
 

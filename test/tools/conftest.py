@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The tools are scripts; the tests import them."""
+"""Lets the tests import the tools, which are scripts."""
 
 import pathlib
 import sys

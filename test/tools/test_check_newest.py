@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""tools/check_newest.py: flags for other compilers, and what is skipped."""
+"""tools/check_newest.py: flags for other compilers, and which compilers it
+skips."""
 
 import importlib.util
 import json

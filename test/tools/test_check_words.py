@@ -9,7 +9,7 @@ import pytest
 LIMITS = check_words.LIMITS
 RULES = {rule.name: rule for rule in check_words.RULES}
 
-# A bad and a good sentence of each rule.
+# A bad and a good sentence for each rule.
 SENTENCES = {
     "sentence-who": ("Who waits is woken.", "The waiter is woken."),
     "sentence-what": ("It ends. What is left goes on.", "What is left?"),
@@ -236,7 +236,7 @@ def test_line_of_the_last_commit(project, capsys):
     git(project, "commit", "-qm", "one more")
     status, out = check(project, capsys)
     assert status == 1 and "b.md:1: A hog." in out and "a.md:" not in out
-    # An uncommitted change of something else does not hide it.
+    # An uncommitted change elsewhere does not hide it.
     (project / "c.md").write_text("Nothing.\n")
     assert "b.md:1: A hog." in check(project, capsys)[1]
 
@@ -292,7 +292,7 @@ def test_no_repository(tree):
     ("dev", "# ", ""), ("src/meson.build", "# ", ""),
     ("src/a.c", "/* ", " */")])
 def test_sentence_behind_the_licence(name, begin, end):
-    """The licence's line is none, and the next one begins anew."""
+    """The licence line is no sentence, and the next line begins a new one."""
     text = "".join(f"{begin}{line}{end}\n" for line in
                    ("SPDX-License-Identifier: MIT", "Who waits."))
     assert [unit.text for unit in prose.units(name, text)] == ["Who waits."]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The lines that a process has executed are counted, however it ends."""
+"""Executed lines are counted, however their process ends."""
 
 import os
 import pathlib

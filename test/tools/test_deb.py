@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""tools/deb.py: what it compares and copies; the packages themselves are built
-by ./dev deb."""
+"""tools/deb.py: comparing and copying; ./dev deb builds the packages
+themselves."""
 
 import shutil
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""./dev with a package manager that is not one."""
+"""./dev with a stand-in for the package manager."""
 
 import pathlib
 import shutil
@@ -100,7 +100,7 @@ def updates(tmp_path):
 
 
 def test_one_update_a_run(dev, tmp_path):
-    """Everything is missing, and nothing optional is to be had."""
+    """All packages are missing, and the optional ones cannot be installed."""
     result = dev("test", dpkg_query="exit 1\n", id="echo 0\n",
                  apt_get=RECORD + 'case "$*" in *nginx*) exit 1 ;; esac\n',
                  meson=RECORD, ninja=RECORD, nproc="echo 2\n",
@@ -157,7 +157,7 @@ def test_uninstall(dev, tmp_path, uid):
     log = (tmp_path / "log").read_text().splitlines()
     assert "meson configure build -Dprefix=/proc/sys" in log
     assert log.count("sudo") == (0 if uid == 0 else 2)
-    # The copy of dev has no tools beside it.
+    # The copy of dev lies in a folder without tools.
     assert uid != 0 or "tools/uninstall.py" in result.stderr
     result = dev("uninstall", "/nonexistent", dpkg_query="echo installed\n")
     assert result.returncode == 1 and result.stderr.count("\n") == 1
@@ -186,7 +186,7 @@ def test_install(dev, tmp_path, uid):
     log = [line.strip() for line in
            (tmp_path / "log").read_text().splitlines()]
     assert f"meson configure build -Dprefix={tmp_path}/prefix" in log
-    # Others have no right to change what the loader knows.
+    # Only root may update the loader's cache.
     ends = ["meson install -C build --no-rebuild", "ldconfig"]
     assert log[-2:] == ends if uid == 0 else log[-1] == ends[0]
 
@@ -204,7 +204,7 @@ def test_install_where_root_alone_may(dev, tmp_path):
 def test_two_results_are_compared_without_a_build(dev):
     result = dev("bench", "papers", "--compare", "old.json", "new.json",
                  dpkg_query="exit 1\n")
-    # The copy of dev has no benchmarks beside it.
+    # The copy of dev lies in a folder without benchmarks.
     assert "bench/run.py" in result.stderr and "gcc" not in result.stderr
 
 
@@ -213,5 +213,5 @@ def test_bench_goes_on_without_go(dev, tmp_path):
                  id="echo 0\n", apt_get="exit 1\n", meson=RECORD, ninja=RECORD)
     assert "going on without golang-go" in result.stderr
     assert "ninja" in (tmp_path / "log").read_text()
-    # The copy of dev has no benchmarks beside it.
+    # The copy of dev lies in a folder without benchmarks.
     assert "bench/run.py" in result.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The page is made of the real headers and of tables that are spoilt here."""
+"""The page is made from the real headers, and from damaged tables."""
 
 import pathlib
 import shutil
@@ -81,7 +81,8 @@ def test_row_without_a_function(copy, capsys, monkeypatch):
 
 
 def test_another_glibc(copy, capsys, monkeypatch):
-    """More functions and fewer: the page is the same, and it is told."""
+    """With another glibc's functions the page is the same, and a message says
+    so."""
     declared = make_compat.declared
 
     def other(header):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The papers' figures in the documents, made of a small stored result."""
+"""The papers' figures in the documents, made from a small stored result."""
 
 import json
 import pathlib
@@ -90,7 +90,7 @@ def test_figures_are_filled_in(root, capsys):
     assert len(pictures(root)) == text.count("](figures/")
     for path in pictures(root):
         assert xml.etree.ElementTree.parse(path).getroot().tag.endswith("svg")
-    # Once more changes nothing.
+    # A second run changes nothing.
     assert run(root) == 0 and (root / PAGE).read_text() == text
 
 
@@ -119,7 +119,7 @@ def test_what_is_missing_is_told(root, capsys):
     text = (root / PAGE).read_text()
     assert "*Without a value here: `papers/ring` (status 1)." in text
     assert "`./dev bench papers --save` measures" in text
-    # The other rows are there.
+    # The other rows are still there.
     assert "| create a thread |" in text
 
 

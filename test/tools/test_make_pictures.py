@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""tools/make_pictures.py: what it draws, and that it finds what differs."""
+"""tools/make_pictures.py: what it draws, and that it finds differences."""
 
 import importlib.util
 import pathlib
@@ -50,8 +50,8 @@ def test_lines_texts_and_heads():
     assert svg.count('class="head"') == 1
     assert '<tspan class="name">go()</tspan>' in svg
     assert found[0].text == "A box"
-    # The borders: two lines across, two down. And the line of the arrow, which
-    # begins in the middle of the right border.
+    # The borders are two horizontal and two vertical lines. The fifth line is
+    # the arrow's, which begins in the middle of the right border.
     assert len(paths(svg)) == 5
     border = pictures.MARGIN + 4.5 * pictures.W
     assert any(d.startswith(f"M{pictures.number(border)},") for _, d in
@@ -106,8 +106,8 @@ def test_usage():
 
 
 def test_the_pictures_of_the_documents():
-    """Each is what its text says, is shown by a document, and has colours for
-    light and dark."""
+    """Each picture equals its text, is shown by a document, and has colours
+    for light and dark."""
     result = run("--check")
     assert result.returncode == 0, result.stdout
     pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The section is made of the real rows, and of rows that are spoilt here."""
+"""The section is made from the real rows, and from damaged rows."""
 
 import pathlib
 import shutil

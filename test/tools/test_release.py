@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The project has one version, and a change log that can be read."""
+"""The project has one version, and a well-formed change log."""
 
 import pathlib
 import re

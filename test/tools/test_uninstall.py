@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""tools/uninstall.py removes what `meson install` has put there."""
+"""tools/uninstall.py removes the files that `meson install` has installed."""
 
 import os
 import pathlib
