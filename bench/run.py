@@ -15,7 +15,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def suites():
-    """{name: script}"""
+    """Returns {name: script}."""
     return {str(script.parent.relative_to(HERE)): script
             for script in sorted(HERE.glob("*/**/run.py"),
                                  key=lambda script: script.parent)}

@@ -42,7 +42,7 @@ SCRIPTS = {"python_sleep": ("queue.py", "/usr/bin/python3"),
 
 
 def rows():
-    """{name: (figure, target)}"""
+    """Returns {name: (figure, target)}."""
     found = {f"queue_{kind}": ("wall_ms", target)
              for kind, target in QUEUES.items()}
     found |= {f"flag_{kind}": ("cpu_ms", NEAR) for kind in FLAGS}
@@ -73,7 +73,8 @@ def parse(argv):
 
 
 def call(options, name):
-    """The words of the program's command, or the reason why there is none."""
+    """Returns the words of the program's command, or the reason for its
+    absence."""
     program = options.build / "bench/backoff/bench_backoff"
     what, _, kind = name.partition("_")
     if what == "queue":

@@ -75,7 +75,7 @@ static void compute_us(double us)
 		;
 }
 
-/* The peer of a stream: a byte to it, and one back. */
+/* Sends a byte to the peer and receives one. */
 static void exchange(int out, int in)
 {
 	char byte = 1;
@@ -131,7 +131,7 @@ static void step_mutex(struct member *m)
 	pthread_mutex_unlock(&m->group->mutex);
 }
 
-/* A queue of up to eight, two that put and two that take. */
+/* A queue with room for eight, two threads that put and two that take. */
 static void step_queue(struct member *m)
 {
 	struct group *g = m->group;
@@ -173,7 +173,7 @@ static void step_pipe(struct member *m)
 	exchange(partner(m)->pipe[1], m->pipe[0]);
 }
 
-/* The peer is another process. */
+/* Here the peer is another process. */
 static void step_socket(struct member *m)
 {
 	exchange(m->socket[0], m->socket[0]);
@@ -265,7 +265,7 @@ static void prepare(struct group *g)
 	}
 }
 
-/* Sends back each byte that comes, for all members of both groups. */
+/* Returns each received byte to its sender, for all members of both groups. */
 static void answer(void)
 {
 	struct pollfd p[NR_GROUPS * NR_THREADS];
@@ -351,5 +351,5 @@ int main(int argc, char **argv)
 		report(&groups[g], (now_ns() - start_ns) / 1e9);
 	fflush(stdout);
 	kill(peer, SIGKILL);
-	_exit(0); /* some wait for threads that have ended */
+	_exit(0); /* some threads wait for ended ones, so do not join */
 }

@@ -68,8 +68,8 @@ def medians(samples):
 
 
 def is_passed_over(native, weft, other_ratio):
-    """Whether weft gives a group too few steps, or lets a thread wait for too
-    long. `native` and `weft` have the steps and the longest wait."""
+    """Returns whether weft gives a group too few steps, or lets a thread wait
+    for too long. `native` and `weft` have the steps and the longest wait."""
     ratio = weft[0] / max(native[0], 1)
     if ratio < LESS and other_ratio < MORE:
         return True

@@ -42,7 +42,7 @@
 #define IMPOSSIBLE 77
 
 /*
- * Side 0 begins. Each side sends by the line, word, pipe or queue of its
+ * Side 0 begins. Each side sends by the line, word, pipe or queue with its own
  * number.
  */
 struct line {
@@ -251,8 +251,8 @@ static void nothing(void)
 
 static const struct way {
 	const char *name;
-	void (*begin)(void); /* before the fork */
-	void (*enter)(void); /* each side */
+	void (*begin)(void); /* runs before the fork */
+	void (*enter)(void); /* runs on each side */
 	void (*send)(uint64_t value);
 	uint64_t (*receive)(uint64_t seen);
 } ways[] = {
@@ -300,7 +300,7 @@ static void *play(void *unused)
 }
 
 /*
- * Puts the process on that CPU, before it has threads, and plays on a new
+ * Puts the process on the given CPU before it has threads, and plays on a new
  * thread.
  */
 static void settle(int cpu)

@@ -23,8 +23,7 @@ from bench.lib import measure, report, sides as lib_sides  # noqa: E402
 
 WAYS = ("bare", "channel", "channel on weft", "pipe", "unix", "mqueue",
         "futex", "signal")
-# The least factor by which a way is slower than a channel; the placement; the
-# figure.
+# {(way, placement): the least factor by which it is slower than a channel}
 FASTER_THAN = {("pipe", "apart"): 50, ("futex", "together"): 1.5}
 BARE_AT_MOST = 1.7
 LIMIT_S = 60
@@ -46,7 +45,7 @@ def parse(argv):
 
 
 def places():
-    """{name: the two CPUs}"""
+    """Returns {name: the two CPUs}."""
     cpus = sorted(os.sched_getaffinity(0))
     found = {"together": (cpus[-1], cpus[-1])}
     return {"apart": (cpus[-2], cpus[-1]), **found} if len(cpus) > 1 else found

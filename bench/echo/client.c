@@ -31,7 +31,7 @@
 
 enum { MESSAGE = 64, MOST_EVENTS = 256, MOST = 65536, NR_LOOKS = 64 };
 
-/* The share of the time that is not measured. */
+/* The part of the time that is not measured. */
 static const double warm_up = 0.2;
 
 static char message[MESSAGE];
@@ -55,7 +55,7 @@ static double seconds(clockid_t clock)
 
 /* --- the server's memory ------------------------------------------------- */
 
-/* KiB, from a file of lines "NAME: FIGURE". */
+/* Returns KiB from a file with lines "NAME: FIGURE". */
 static double entry(const char *path, const char *name)
 {
 	char line[256];
@@ -79,8 +79,8 @@ static double entry(const char *path, const char *name)
 
 static void *wait_at(void *barrier)
 {
-	pthread_barrier_wait(barrier); /* all exist */
-	pthread_barrier_wait(barrier); /* and may end */
+	pthread_barrier_wait(barrier); /* waits until all threads exist */
+	pthread_barrier_wait(barrier); /* waits until all may end */
 	return NULL;
 }
 
@@ -129,9 +129,9 @@ static int compare(const void *a, const void *b)
 }
 
 /*
- * Measured by threads of this process that need no mappings. It is the median
- * of some rounds: the kernel may still be freeing the memory of the last
- * server's threads.
+ * Measured by threads of this process that need no mappings. The median of some
+ * rounds counts, because the kernel may still be freeing the last server's
+ * threads.
  */
 static double of_kernel_kib(void)
 {

@@ -21,8 +21,7 @@ static void watch(int epoll_fd, int fd)
 }
 
 /*
- * The message is small against the buffer of a socket, so one write takes all
- * of it.
+ * The message is smaller than a socket's buffer, so one write sends all of it.
  */
 static void serve(int fd)
 {

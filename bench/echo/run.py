@@ -107,7 +107,7 @@ def parse(argv):
 
 
 def cpus():
-    """(the server's, the client's)."""
+    """Returns (the server's CPU, the client's CPU)."""
     server = lib_sides.one_cpu()
     others = os.sched_getaffinity(0) - {server}
     return server, min(others) if others else server

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The echo server as one loop over io_uring, with the features that make it
- * fast: multishot receives, buffers that the kernel picks, and work that the
- * kernel does when the loop asks.
- *
- * The kernel owns a buffer until a receive names it. Then the send has it, and
- * the loop gives it back when the send has ended.
+ * fast: multishot receives, buffers that the kernel picks, and deferred task
+ * work. The kernel owns a buffer until a receive names it. Then the send uses
+ * it, and the loop returns it when the send has ended.
  */
 #include <errno.h>
 #include <liburing.h>
@@ -22,7 +20,7 @@ static struct io_uring ring;
 static struct io_uring_buf_ring *group;
 static char (*buffers)[ECHO_BYTES];
 
-/* user_data: the operation, the descriptor and the buffer. */
+/* Packs the operation, the descriptor and the buffer into user_data. */
 static uint64_t name(enum what what, int fd, unsigned int buffer)
 {
 	return (uint64_t)what << 56 | (uint64_t)buffer << 32 | (uint32_t)fd;

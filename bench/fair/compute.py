@@ -22,8 +22,7 @@ def main():
                for i in range(CPU_BOUND)]
     for thread in threads:
         thread.start()
-    # The threads already compute while the rest are being started, which takes
-    # a while.
+    # Some threads already compute while the others are being started.
     before, begin = sum(counts), time.monotonic()
     while time.monotonic() < begin + RUN_S:
         start = time.monotonic()

@@ -50,7 +50,7 @@ static inline pthread_t fair_create(void *(*start)(void *), void *arg)
  */
 struct fair_worker {
 	_Alignas(128) volatile uint64_t count;
-	/* One step; NULL: arithmetic. */
+	/* One step of work; NULL: arithmetic. */
 	void (*work)(struct fair_worker *worker);
 	void *arg;
 	volatile int *stop;
@@ -63,7 +63,7 @@ static inline void fair_compute(int steps)
 
 	for (int i = 0; i < steps; i++)
 		x = x * 6364136223846793005ULL + 1442695040888963407ULL;
-	__asm__ volatile("" : : "r"(x)); /* x is wanted */
+	__asm__ volatile("" : : "r"(x)); /* so that x is needed */
 }
 
 static inline void *fair_worker_run(void *arg)

@@ -67,7 +67,7 @@ def least(limit):
 
 
 NOT_WORSE = least(0.9)
-# A time: natively 1, it may be 1 / 0.9 on weft.
+# A time: weft's may be 1 / 0.9 of native's.
 NOT_LONGER = most(1 / 0.9)
 SLEEPER = {"median_ms": Bound("more", 0.3), "p99_ms": most(1.5),
            "share": Bound("alone", 1.25), "work": None}
@@ -152,7 +152,7 @@ def wait_for_port(port, server):
 
 
 def run_redis(start, io_threads):
-    """Requests per second; the load comes from all CPUs."""
+    """Returns requests per second; the load comes from all CPUs."""
     port = free_port()
     server = subprocess.Popen(
         start["prefix"] + ["redis-server", "--port", str(port), "--save", "",

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Six threads that compute beside one that sleeps for a given time again and
- * again: how long its sleeps take, and how many steps each of the six makes.
+ * Six threads compute beside one that sleeps for a given time in a loop.
+ * Measures how long its sleeps take, and how many steps each of the six makes.
  *
  * usage: sleeper SLEEP_US [memset]
  *
- * With "memset" they compute inside of libc, where the first preemption signals
+ * With "memset" they compute inside libc, where the first preemption signals
  * are refused.
  */
 #include <string.h>

@@ -27,7 +27,7 @@ enum { CACHED_BYTES = 8192, CACHED_BLOCKS = 512, RANDOM_BYTES = 4096 };
 
 static int file;
 static long count;
-static bool is_placed; /* by pread */
+static bool is_placed; /* read by pread */
 
 static void die(const char *what)
 {
@@ -93,7 +93,7 @@ static uint64_t nr_blocks;
 static _Atomic bool is_over;
 static _Atomic long nr_read;
 
-/* xorshift; the thread's number is its seed. */
+/* xorshift; the thread's number is the seed. */
 static uint64_t next_of(uint64_t *x)
 {
 	*x ^= *x << 13;

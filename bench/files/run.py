@@ -61,8 +61,8 @@ def parse(argv):
 
 
 def made_file(options):
-    """All blocks are written: the kernel does not read unwritten ones from the
-    disk."""
+    """Writes all blocks, because the kernel does not read unwritten ones from
+    the disk."""
     path = options.folder / "file"
     piece = os.urandom(1 << 20)
     with path.open("wb") as out:

@@ -28,7 +28,7 @@ class Result:
 
 
 def parse(text):
-    """{name: figure}; raises ValueError."""
+    """Returns {name: figure}; raises ValueError."""
     figures = {}
     for line in text.splitlines():
         name, figure = line.split()

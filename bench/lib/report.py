@@ -18,9 +18,9 @@ WIDTHS = (22, 10, 10, 10)
 
 @dataclasses.dataclass(frozen=True)
 class Target:
-    """The target of a row. `native`, `go`, `fio`: at least that many times
-    better than these; `at_most`: limit of weft's own figure; `more_at_most`:
-    limit of weft's figure less native's."""
+    """The target of a row. `native`, `go`, `fio`: how many times better than
+    these at least. `at_most`: limit of weft's own figure. `more_at_most`:
+    limit of weft's figure minus native's."""
     native: float = None
     go: float = None
     fio: float = None

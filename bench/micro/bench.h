@@ -67,7 +67,7 @@ static inline void bench_report(const char *name, uint64_t start_ns,
 	fflush(stdout);
 }
 
-/* The memory of the process, in bytes. */
+/* The process's memory, in bytes. */
 struct bench_memory {
 	long resident, page_tables;
 };
@@ -90,7 +90,7 @@ static inline struct bench_memory bench_memory_now(void)
 	return now;
 }
 
-/* The growth since `before`, page tables included, for each of `nr`. */
+/* Prints the growth since `before` divided by `nr`, page tables included. */
 static inline void bench_report_memory(const char *name,
 				       struct bench_memory before, long nr)
 {
@@ -111,7 +111,7 @@ static inline long bench_scale(int argc, char **argv, long nr_ops)
 	return nr_ops * percent / 100 > 0 ? nr_ops * percent / 100 : 1;
 }
 
-/* The program's second argument. */
+/* Returns the program's second argument. */
 static inline long bench_count(int argc, char **argv, long otherwise)
 {
 	long count = argc > 2 ? atol(argv[2]) : otherwise;
@@ -197,7 +197,9 @@ static int bench_compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The sample that `percent` of the samples do not exceed; sorts them. */
+/*
+ * Sorts the samples and returns the one that `percent` of them do not exceed.
+ */
 static inline double bench_percentile(double *samples, long nr, int percent)
 {
 	qsort(samples, (size_t)nr, sizeof(*samples), bench_compare);

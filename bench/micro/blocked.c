@@ -10,7 +10,7 @@
 #include "bench.h"
 #include "raw_read.h"
 
-/* The last thread to block delays the other threads, too. */
+/* How long to measure after the last thread has blocked, in ns: 20 ms. */
 #define AFTERMATH_NS 20000000
 
 static int ends[2];
@@ -42,7 +42,7 @@ static void *sleeper(void *arg)
 	return NULL;
 }
 
-/* Yields until all threads are blocked, and a while longer. */
+/* Yields until all threads are blocked, and for some time after. */
 static uint64_t yield_all_along(long nr)
 {
 	uint64_t now_ns = bench_now_ns();

@@ -42,7 +42,7 @@ static inline void crew_start(int nr_threads, void (*work)(int me, long nr_ops))
 		bench_create(&thread, crew_member, (void *)(intptr_t)i);
 }
 
-/* Each member does its part of the operations. */
+/* Each member does its share of the operations. */
 static uint64_t crew_run(long *nr_ops)
 {
 	uint64_t start_ns;

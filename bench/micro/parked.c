@@ -44,7 +44,10 @@ int main(int argc, char **argv)
 	sem_init(&gate, 0, 0);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, (size_t)stack_kb << 10);
-	/* Makes all that exists once before the count begins. */
+	/*
+	 * The first thread makes all one-time allocations, before the
+	 * measurement.
+	 */
 	bench_create(&threads[0], wait_at_gate, NULL);
 	while (nr_waiting < 1)
 		sched_yield();

@@ -35,7 +35,7 @@ static void *ring_member(void *arg)
 	return NULL;
 }
 
-/* Whole rounds, so that the next run begins at the first member again. */
+/* Makes whole rounds, so that the next run begins at the first member again. */
 static uint64_t ring_run(long *nr_ops)
 {
 	uint64_t start_ns = bench_busy_ns();

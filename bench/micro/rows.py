@@ -7,9 +7,9 @@ import pathlib
 from bench.lib.report import Target
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# At most 1.05 times native's cost.
+# At most 1.05 times the native cost.
 AS_NATIVE = Target(native=0.952)
-# As native, within the difference between two runs of the same program.
+# No worse than native, within the difference of two runs of one program.
 NOT_WORSE = Target(native=0.95)
 
 
@@ -31,10 +31,10 @@ class Case:
     higher_is_better: bool = False
     command: tuple = ()
     timed: int = 0
-    # Takes much memory or minutes: runs only if named.
+    # It takes much memory or minutes, so it runs only if named.
     is_big: bool = False
     discard: int = 0
-    # Keeps its CPU busy, so that CPU time can stand for elapsed time.
+    # It keeps its CPU busy, so CPU time can stand for elapsed time.
     is_busy: bool = True
 
     def row_of(self, figure):

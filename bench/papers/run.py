@@ -71,7 +71,8 @@ def stored(path):
 
 
 def collect(options, works, failed):
-    """All results of these options: what papers.json holds."""
+    """Returns all results with these options, which is the content of
+    papers.json."""
     result = {"suite": "papers", "records": [], "missing": dict(failed),
               "runs": {}}
     for one in experiments.found():

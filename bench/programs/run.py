@@ -75,7 +75,7 @@ def beside(*words, **more):
                             stderr=subprocess.DEVNULL, start_new_session=True,
                             **more)
     try:
-        time.sleep(0.5)  # until it has made its processes
+        time.sleep(0.5)  # until the load has started its processes
         yield
     finally:
         os.killpg(load.pid, 15)
@@ -113,8 +113,8 @@ def stress_ng(kind, per_cpu, options, folder, prefix):
                    max(1, options.ms // 1000), "--metrics-brief", cwd=folder)
     if isinstance(done, measure.Result):
         return done
-    # Operations, real, user and system seconds, rates by the first and by the
-    # sum of the other two.
+    # The columns are operations, real, user and system seconds, the rate by
+    # real time, and the rate by user plus system time.
     words = re.search(rf"\b{kind} +(\d+)((?: +[\d.]+){{5}})",
                       done.stdout + done.stderr)
     if words is None:
@@ -170,7 +170,7 @@ def control_group(name):
             with contextlib.suppress(OSError):
                 folder.rmdir()
                 break
-            time.sleep(0.05)  # the kernel still has ended processes in it
+            time.sleep(0.05)  # ended processes are still in the group
 
 
 def hackbench(options, folder, prefix):

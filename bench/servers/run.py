@@ -36,7 +36,7 @@ FIGURES = {"requests": "requests/s", "server_us": "server CPU us",
            "system_us": "in the kernel", "client_us": "client CPU us",
            "server_cpus": "server CPUs",
            "idle_cpus": "idle CPUs"}
-# This share of all CPUs in use: the machine is the limit.
+# From this share of all CPUs on the machine is the limit.
 BUSY = 0.95
 
 
@@ -51,7 +51,7 @@ class Part:
         return f"{self.kind}_{self.load}_{self.connections}"
 
     def checks(self, native, weft):
-        """{target: met}"""
+        """Returns {target: is it met}."""
         if not native or not weft or self.connections not in (16, 1000):
             return {}
         more = weft["requests"] / native["requests"]

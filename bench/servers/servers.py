@@ -50,7 +50,7 @@ def processes(session):
         try:
             words = stat.read_text().rpartition(")")[2].split()
         except OSError:
-            continue  # it has ended
+            continue  # the process has ended
         if int(words[3]) == session:
             found[int(stat.parent.name)] = \
                 (int(words[11]) * TICK_S, int(words[12]) * TICK_S)
@@ -58,7 +58,7 @@ def processes(session):
 
 
 def idle_seconds():
-    """Of all CPUs."""
+    """Returns the idle time of all CPUs."""
     words = pathlib.Path("/proc/stat").read_text().splitlines()[0].split()
     return (int(words[4]) + int(words[5])) * TICK_S
 
@@ -87,7 +87,7 @@ class Server:
         raise NotImplementedError
 
     def client(self, load, connections):
-        """The client's command."""
+        """Returns the client's command."""
         raise NotImplementedError
 
     def nr_requests(self, printed):
@@ -227,7 +227,7 @@ class Apache(Server):
         """Needs no data before it starts."""
 
     def take_data(self, other):
-        """Each side has a port of its own."""
+        """Each side has its own port."""
 
     def command(self):
         with socket.socket() as any_port:

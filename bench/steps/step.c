@@ -52,8 +52,8 @@ static void start(char **argv)
 }
 
 /*
- * Waits by the program's CPU time: on a busy machine the program may have
- * hardly begun for a long time.
+ * Waits by the program's CPU time: on a busy machine the program may not have
+ * begun for a long time.
  */
 static void warm_up(void)
 {
@@ -118,7 +118,7 @@ static void print_map(void)
 	putchar('\n');
 }
 
-/* Delivers a signal that was on its way, except the preemption signal. */
+/* Delivers a pending signal, except the preemption signal. */
 static int step(int sig)
 {
 	struct user_regs_struct regs;

@@ -4,9 +4,10 @@
  * is not empty: src/sched/pick.c (check_pending), queue.c
  * (wf_queue_push_remote), inject.c. At each pick the owner reads only the word.
  * One thread pushes. The monitor pushes, too, or sets the word for a reason of
- * its own. Plain stores go through a store buffer, first in first out, as on
- * x86. A locked instruction or a fence waits until the issuer's buffer is
- * empty.
+ * its own.
+ *
+ * Plain stores go through a store buffer, first in first out, as on x86. A
+ * locked instruction or a fence waits until the issuer's buffer is empty.
  *
  * Holds: when no process can make a step any more, the remote queue is empty.
  * The owner reads the remote queue's length without its lock, so it must clear

@@ -24,7 +24,7 @@ class Children:
         self.processes, self.is_closed = set(), False
 
     def start(self, command, **more):
-        """A subprocess.Popen; raises Closed."""
+        """Returns a subprocess.Popen; raises Closed."""
         with self.lock:
             if self.is_closed:
                 raise Closed("interrupted")

@@ -25,7 +25,7 @@ def entry(number, name, mode, data=b"", device=(0, 0)):
 
 
 def folders(names):
-    """All that have to be there, each after the one that it is in."""
+    """Returns all folders of the names, each after its parent."""
     found = {"dev": None}
     for name in names:
         parts = name.split("/")[:-1]

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""An emulated machine that runs. Its kernel rests before the first program is
+"""A running emulated machine. Its kernel rests before the first program is
 measured.
 
     with Emulator(ready, image, folder, counts=True) as machine:
         machine.run(["/bin/bench_uncontended", "10", "mutex"])
 
 `counts`: the machine's clock counts instructions, NS_OF_INSTRUCTION each, and
-the log of interrupts can be switched on.
-"""
+the log of interrupts can be switched on."""
 
 import os
 import select
@@ -22,17 +21,16 @@ BOOT_S = 180
 # instructions. The timer's interrupts are 500,000 instructions apart.
 SHIFT = 3
 NS_OF_INSTRUCTION = 1 << SHIFT
-# The emulated clock may be slower than ours, and the machine may be busy.
+# The emulated clock may be slower than the real one, and the machine busy.
 LIMIT_FACTOR = 5
-# The UART of riscv64 loses an interrupt now and then where the clock counts
-# instructions, and the console stands still. Input wakes it; the guest ignores
-# empty lines.
+# If the clock counts instructions, riscv64's UART sometimes loses an interrupt,
+# and the console stands still. Input wakes it; the guest ignores empty lines.
 REMIND_S = 5
 PROMPT = b"(qemu) "
 
 
 class Ended(Exception):
-    """The machine does not answer any more."""
+    """The machine no longer answers."""
 
 
 class Lines:
@@ -67,7 +65,7 @@ class Lines:
 
 
 class Monitor:
-    """The emulator's own console."""
+    """The emulator's monitor console."""
 
     def __init__(self, connection):
         self.connection = connection
@@ -105,7 +103,7 @@ class Emulator:
                    "chardev=monitor", "-serial", "stdio"]
         if counts:
             self.log.write_text("")
-            # Malta's kernel measures its timer by the other clock.
+            # Malta's kernel measures its timer by the real-time clock.
             options += ["-icount", f"shift={SHIFT}", "-rtc", "clock=vm", "-D",
                         str(self.log)]
         elif cpus > 1:
@@ -157,7 +155,7 @@ class Emulator:
             time.sleep(rest.SAMPLE_S)
 
     def ticks(self):
-        """rest.Ticks of its CPUs."""
+        """Returns rest.Ticks of its CPUs."""
         return self.ask("ticks", output.ticks, BOOT_S)
 
     def stop(self):
@@ -165,7 +163,7 @@ class Emulator:
         self.process.stdin.close()
         self.process.stdout.close()
         self.monitor_end.close()
-        # The pass that takes times has none, and may end first.
+        # The pass that takes times has no log, and may end first.
         if self.counts:
             self.log.unlink(missing_ok=True)
 
@@ -179,7 +177,7 @@ class Emulator:
         return self.ask(line, output.answer, limit_s * LIMIT_FACTOR)
 
     def ask(self, line, found, limit_s):
-        """Sends the guest a line and waits for what `found` makes of its
+        """Sends the guest a line and waits for the result of `found` on its
         answer."""
         self.send(line)
         return self.lines.until(found, limit_s, lambda: self.send(""))

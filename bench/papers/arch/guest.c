@@ -53,13 +53,15 @@ static void fail(const char *what)
 static void mount_at(const char *kind, const char *folder)
 {
 	mkdir(folder, 0755);
-	/* The kernel may have mounted it. */
+	/* The kernel may have mounted it already. */
 	if (mount(kind, folder, kind, 0, NULL) != 0 && errno != EBUSY)
 		fail(folder);
 }
 
-/* A counter of all system calls of the only CPU, or -1. While there is one each
- * call takes a longer way into the kernel. */
+/*
+ * Opens a counter of all system calls of the only CPU; returns -1 on failure.
+ * While it exists, each call takes a longer path into the kernel.
+ */
 static int open_counter(void)
 {
 	struct perf_event_attr attr = { .type = PERF_TYPE_TRACEPOINT,
@@ -85,7 +87,7 @@ static void print_counter(int counter)
 		close(counter);
 }
 
-/* The console sends and gets lines as they are, without an echo. */
+/* The console sends and receives lines unchanged, without an echo. */
 static void quiet_console(void)
 {
 	struct termios now;
@@ -98,7 +100,7 @@ static void quiet_console(void)
 		fail("tcsetattr");
 }
 
-/* In the child. Words with a = are its environment. */
+/* Runs in the child. Words with "=" are its environment. */
 static void run(char **words, int output)
 {
 	struct sigaction usual = { .sa_handler = SIG_DFL };
@@ -135,8 +137,10 @@ static void print_lines(const char *text, ssize_t size, int *is_inside)
 	fflush(stdout);
 }
 
-/* Until the program and all its children have closed it. Returns 0 if that
- * takes longer than the limit. */
+/*
+ * Copies until the program and all its children have closed the pipe. Returns 0
+ * if that takes longer than the limit.
+ */
 static int copy_output(int from, long limit_ms)
 {
 	struct pollfd pipe = { .fd = from, .events = POLLIN };
@@ -159,7 +163,7 @@ static int copy_output(int from, long limit_ms)
 	return left_ms > 0;
 }
 
-/* Kills every other process. Returns the first's wait status, or -1. */
+/* Kills every other process. Returns the wait status of `first`, or -1. */
 static int end_all(pid_t first, int is_late)
 {
 	int status, found = -1;
@@ -237,7 +241,7 @@ int main(void)
 	mount_at("tmpfs", "/tmp");
 	mount_at("tmpfs", "/dev/shm");
 	mount_at("sysfs", "/sys");
-	/* Only counting needs it. */
+	/* Only counting needs this file system. */
 	mount("tracefs", "/sys/kernel/tracing", "tracefs", 0, NULL);
 	quiet_console();
 	uname(&names);

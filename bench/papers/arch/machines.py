@@ -24,7 +24,7 @@ class Machine:
     has_register: bool = True
 
 
-# Debian 12. Its qemu is 7.2, its compilers are gcc 12, its libc is 2.36.
+# Debian 12 has qemu 7.2, gcc 12 and libc 2.36.
 TOOLS = "bookworm"
 MEMORY = ("-m", "512")
 

@@ -16,12 +16,11 @@ from bench.papers.arch import emulator, output, rows
 LIMIT_S = 20
 IMPOSSIBLE = 77
 NO_TIME = "no time was left for it"
-# Operations of the two runs; their system calls and interrupts are subtracted.
+# Numbers of operations of the two runs; the difference of their counts is used.
 OPS = (200, 600)
-# For a call of some ten instructions: an interrupt of the timer's is as much as
-# thousands.
+# For a call of about ten instructions: one timer interrupt costs thousands.
 MANY_OPS = 50000
-# So many times a machine is started again after a program that did not end.
+# How often a machine is started again after a program that did not end.
 MOST_STARTS = 3
 
 
@@ -113,12 +112,12 @@ def times(one, cells, runs, scale):
 
 
 def difference(values):
-    """For one more operation."""
+    """The cost of one more operation."""
     return max(0.0, values[1] - values[0]) / (OPS[1] - OPS[0])
 
 
 def instructions(row, side, cell):
-    """Of the part that the program measures."""
+    """Instructions of the part that the program measures."""
     nr_ops = MANY_OPS if row.unit == "ns" else OPS[1]
 
     def work(machine):
@@ -130,7 +129,7 @@ def instructions(row, side, cell):
 
 
 def kinds(row, side, cell):
-    """System calls and interrupts."""
+    """Counts system calls and interrupts."""
     def run(machine, nr_ops):
         answer, log = machine.count(
             row.command(side, 100),
@@ -149,7 +148,7 @@ def kinds(row, side, cell):
 
 
 def counts(one, cells):
-    """Second pass."""
+    """The second pass: counts."""
     for (row, side), cell in cells.items():
         one.measure(cell, instructions(row, side, cell))
         if row.is_counted:

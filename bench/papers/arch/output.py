@@ -97,14 +97,14 @@ def figures(lines):
 # --- interrupts ---------------------------------------------------------------
 
 # "emulated": an instruction that the CPU lacks. "firmware": a call from the
-# kernel to what lies below it.
+# kernel to the firmware.
 KINDS = ("call", "emulated", "fault", "interrupt", "firmware", "other")
 # {kind: causes}
 MIPS = {"call": {8}, "emulated": {10}, "fault": {1, 2, 3, 4, 5, 6, 7},
         "interrupt": {0}}
 RISCV = {"call": {8}, "fault": {0, 1, 4, 5, 6, 7, 12, 13, 15}, "emulated": {2},
          "firmware": {9}}
-# By exception class, bits 26 to 31 of ESR.
+# The exception class: bits 26 to 31 of ESR.
 ARM = {"call": {0x15}, "fault": {0x20, 0x21, 0x22, 0x24, 0x25, 0x26},
        "emulated": {0x00, 0x18}}
 

@@ -24,7 +24,7 @@ from bench.papers.arch import cpio, machines, programs  # noqa: E402
 from tools.debian_packages import (Packages, Skipped,  # noqa: E402
                                    extract, output)
 
-# The host's own are at least as new, and its programs need those.
+# The host's libraries are at least as new, and its programs need them.
 HOSTS_OWN = ("libc6_", "libc-bin_", "libgcc-s1_", "libstdc++6_")
 # vmlinuz-VERSION or vmlinuz, in /boot or with the modules.
 KERNEL = "*/vmlinu*"
@@ -36,7 +36,7 @@ LIBRARY_FLAGS = ("-shared", "-fPIC", "-fvisibility=hidden",
 
 @dataclasses.dataclass(frozen=True)
 class Ready:
-    """A machine with what it is made of."""
+    """A machine with the files that were made for it."""
     machine: machines.Machine
     kernel: pathlib.Path
     tree: pathlib.Path          # of the emulator and the compiler
@@ -54,7 +54,7 @@ class Ready:
         return [str(path), f"--sysroot={self.tree}"], self.environment
 
     def command(self, *more):
-        """Of the emulator, without what to boot."""
+        """Returns the emulator's command, without the files to boot."""
         return [str(self.tree / "usr/bin" / self.machine.emulator), "-L",
                 str(self.tree / "usr/share/qemu"), "-L",
                 str(self.tree / "usr/share/seabios"),
@@ -114,7 +114,7 @@ class Place:
         try:
             extract(path, folder / "kernel", KERNEL)
         except Skipped:
-            # Newer suites have the kernel in a package beside that one.
+            # In newer suites the kernel is in a package beside this one.
             path.unlink()
             name = path.name.partition("_")[0]
             path = packages.fetch_alone(name.replace("image", "binary", 1))
@@ -146,8 +146,8 @@ class Place:
     # --- compiling ------------------------------------------------------------
 
     def compile(self, ready, name, sources, flags):
-        """The path of the program or library `name`; it is made anew if a
-        source or a header beside one is newer."""
+        """Returns the path of the program or library `name`. It is made again
+        if a source, or a header beside one, is newer."""
         target = ready.built / name
         paths = [ROOT / source for source in sources]
         headers = [header for path in paths
@@ -163,7 +163,7 @@ class Place:
         return target
 
     def guest(self, ready):
-        """The machine's first process."""
+        """Returns the machine's first process."""
         return self.compile(ready, "guest", programs.GUEST, ("-static",))
 
     def libraries(self, ready):
@@ -175,7 +175,7 @@ class Place:
                           env=environment).strip()
             found[f"lib/{name}"] = pathlib.Path(path)
         beside = found["lib/libc.so.6"].parent / os.path.basename(loader)
-        # Debian has the one for mips64el in the other folder.
+        # Debian has mips64el's loader in the other folder.
         other = beside.parent.parent / "lib64" / beside.name
         found[loader.lstrip("/")] = beside if beside.exists() else other
         for path in found.values():

@@ -6,7 +6,7 @@ import pathlib
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 GUEST = ("bench/papers/arch/guest.c",)
-# Beside the loader. NPTL's pthread_exit() loads the second.
+# Libraries beside the loader; NPTL's pthread_exit() loads the second.
 LIBRARIES = ("libc.so.6", "libgcc_s.so.1")
 
 BENCHES = {

@@ -1,30 +1,29 @@
 # SPDX-License-Identifier: MIT
-"""Tells when the kernel of a machine rests.
+"""Finds out when the kernel of a machine rests.
 
-A kernel goes on computing after its first process has begun: it tests itself
-and frees memory. A program that is measured meanwhile gets a part of the CPU
-only, so papers/arch waits until the CPUs were idle in several samples in a row.
+A kernel still computes after its first process has begun: it tests itself and
+frees memory. A program that is measured meanwhile gets only a part of the CPU.
+So papers/arch waits until the CPUs were idle in several samples in a row.
 
     rest = Rest()
     while not rest.is_reached(machine.ticks()):
-        time.sleep(SAMPLE_S)
-"""
+        time.sleep(SAMPLE_S)"""
 
 import dataclasses
 
-# Between two samples.
+# Seconds between two samples.
 SAMPLE_S = 0.1
-# Fewer ticks of 10 ms say nothing: one of them is 10 %.
+# Fewer ticks of 10 ms are too few: one of them would be 10 %.
 LEAST_TICKS = 10
 # Reading the ticks takes one tick at most.
 MOST_BUSY = 0.1
-# The kernel may pause for one sample before it begins with the next thing.
+# The kernel may pause for one sample between two tasks.
 SAMPLES = 5
 
 
 @dataclasses.dataclass(frozen=True)
 class Ticks:
-    """Of all CPUs since the start: all of them, and those that were not
+    """Ticks of all CPUs since the start: all ticks, and those that were not
     idle."""
     whole: int
     busy: int

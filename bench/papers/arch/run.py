@@ -32,7 +32,7 @@ from tools.debian_packages import Skipped  # noqa: E402
 
 NAMES = [machine.name for machine in machines.ALL]
 SHORT = {"NPTL": "NPTL", "LinuxThreads": "LT", "weft": "weft"}
-# Natively: what two ways to set the thread register cost.
+# Rows that also run natively: the cost of two ways to set the thread register.
 NATIVE = [row for row in rows.ROWS if row.program == "bench_thread_register"]
 
 
@@ -74,7 +74,7 @@ class Tables:
 
     def __init__(self, machine, build):
         self.machine = machine
-        # Files for weft's side, where there is one.
+        # Files for weft's side, if this machine has one.
         self.weft = {}
         sides = rows.SIDES
         if machine.name == systems.CPU:
@@ -82,7 +82,7 @@ class Tables:
             sides = (*sides, rows.WEFT)
         self.about = {"title": machine.title, "emulator": machine.emulator,
                       "has_register": machine.has_register}
-        self.why = ""           # why there is nothing
+        self.why = ""  # why there is no result
         self.timed = measuring.new_cells(sides)
         self.counted = measuring.new_cells(sides)
 
@@ -107,7 +107,7 @@ class Tables:
 
 
 def two_passes(tables, ready, image, options, deadline, processes):
-    """[function of a pass...]; each may run in a thread of its own."""
+    """Returns [function of a pass...]; each may run in its own thread."""
     name = tables.machine.name
 
     def one_pass(counts):
@@ -162,7 +162,7 @@ def measured(options):
         return start + options.seconds * (nr + 1) / shares
 
     processes = children.Children()
-    # A machine has one CPU. The passes of one machine run at the same time.
+    # Each machine has one CPU, and its two passes run at the same time.
     pool = concurrent.futures.ThreadPoolExecutor(
         min(2, len(os.sched_getaffinity(0))))
     try:
@@ -175,7 +175,8 @@ def measured(options):
                                     start + options.seconds, pool, processes,
                                     say)
     finally:
-        # After an interruption the threads find their machines ended.
+        # After an interruption the threads notice that their machines have
+        # ended.
         processes.close()
         pool.shutdown(cancel_futures=True)
 

@@ -17,7 +17,7 @@ from bench.papers.arch import (children, cpio, emulator, machines,
 from tools.debian_packages import Skipped, extract
 
 CPU = "x86-64"
-# Where Debian's libc6 has its files, in older and newer releases.
+# Where libc6 of older and of newer Debian releases has its files.
 LIBC_FILES = ("./lib/x86_64-linux-gnu/*", "./usr/lib/x86_64-linux-gnu/*.so*")
 WEFT = ("weft", "libweft.so.0")
 TESTS = ("create_join", "mutex", "cond", "sem", "rwlock", "cancel", "signals",
@@ -30,13 +30,13 @@ CPUS = 2
 
 @dataclasses.dataclass(frozen=True)
 class System:
-    """The suites of Debian of the kernel and of glibc. None: this machine's."""
+    """Debian's suites of the kernel and of glibc. None: this machine's."""
     name: str
     kernel: str = None
     libc: str = None
 
 
-# Older suites have a glibc that weft refuses.
+# weft refuses the glibc of older suites.
 ALL = (
     System("host"),
     System("bullseye", "bullseye", "bookworm"),
@@ -57,7 +57,7 @@ def weft_files(build):
 
 
 def doctor(lines):
-    """(kernel, libc) of what `weft doctor` prints."""
+    """Returns (kernel, libc) from the output of `weft doctor`."""
     found = {}
     for line in lines:
         name, _, value = line.partition("  ")
@@ -67,7 +67,7 @@ def doctor(lines):
 
 
 class Packed:
-    """The files that such a system starts with."""
+    """The files with which such a system starts."""
 
     def __init__(self, place, build):
         self.place, self.build = place, build
@@ -85,7 +85,7 @@ class Packed:
                 try:
                     extract(path, folder, pattern)
                 except Skipped:
-                    continue    # the package has the other one
+                    continue  # the package has its files at the other place
             path.unlink()
             stamp.touch()
         return {path.name: path for path in folder.rglob("*.so*")
@@ -119,7 +119,7 @@ class Packed:
 
 
 class Here:
-    """This machine, with what the emulated ones have of Emulator."""
+    """This machine, with the methods of Emulator."""
 
     def __init__(self, processes):
         self.processes = processes
@@ -175,7 +175,7 @@ def run_tests(machine, weft, folder, deadline):
 
 
 def tested(start, weft, folder, deadline):
-    """start() returns the machine."""
+    """start() returns the machine on which the tests run."""
     with start() as machine:
         kernel, libc = doctor(machine.run([weft, "doctor"]).lines)
         natively, failed = run_tests(machine, weft, folder, deadline)

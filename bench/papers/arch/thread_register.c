@@ -44,7 +44,7 @@ LOOP(do_call, found = mine; syscall(SYS_getppid))
 
 #ifdef __x86_64__
 
-/* Saves the callee-saved registers on the stack and goes on with another. */
+/* Saves the callee-saved registers on the stack and continues on another. */
 void switch_stacks(void **save_sp, void *load_sp);
 __asm__(".text\n"
 	".type switch_stacks, @function\n"
@@ -87,15 +87,17 @@ static void other(void)
 
 static void start_other(void)
 {
-	/* Six registers, where to go on, and room that keeps the stack pointer
-	 * aligned as behind a call. */
+	/*
+	 * Six registers, the address to continue at, and padding that keeps the
+	 * stack pointer aligned as after a call.
+	 */
 	void **sp = (void **)(other_stack + STACK_BYTES) - 8;
 
 	sp[6] = (void *)(uintptr_t)other;
 	other_sp = sp;
 }
 
-/* Each operation is a switch: half of them are made by the other context. */
+/* Each operation is a switch; the other context makes half of them. */
 LOOP(switches, switch_to(&main_sp, other_sp); i++)
 
 static uint64_t do_switch(long *nr_ops)

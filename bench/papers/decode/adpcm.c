@@ -8,7 +8,9 @@
 
 enum { NR_STEPS = 89, SIGN = 8, MAGNITUDE = 7 };
 
-/* Each a tenth more than the one before; the specification has this table. */
+/*
+ * Each step is a tenth larger than the one before; the table is the standard's.
+ */
 static const int16_t steps[NR_STEPS] = {
 	7,     8,     9,     10,    11,	   12,	  13,	 14,	16,    17,
 	19,    21,    23,    25,    28,	   31,	  34,	 37,	41,    45,

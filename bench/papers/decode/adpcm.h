@@ -11,10 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Goes on from one block to the next. */
+/* The state that passes from one block to the next. */
 struct adpcm {
 	int sample; /* the last one */
-	int index;  /* of the step */
+	int index;  /* index of the step */
 };
 
 /* Writes two samples for each of n bytes. Returns their sum. */

@@ -24,11 +24,11 @@ sys.path[:0] = [str(ROOT),
 import slow  # noqa: E402
 from bench.lib import measure, report, sides as lib_sides  # noqa: E402
 
-# Decoding by reading.
+# Time of decoding divided by the time of reading.
 SHARES = (0.5, 1, 2)
-# Of reading, before the decoder's work is chosen: the least counts.
+# Reads before the decoder's work is chosen; the shortest one counts.
 TRIES = 3
-# The program's nice value where the I/O server is favoured.
+# The program's nice value when the I/O server is favoured.
 NICE = 5
 READ, DECODE, PLAIN = "read only", "decode only", "plain"
 
@@ -77,8 +77,8 @@ class Decode:
                             *map(str, call)])
 
     def passes(self):
-        """{share: passes}, by what reading and a pass take here. Raises
-        ValueError if the program fails."""
+        """Returns {share: passes} from the times of a read and of a pass here.
+        Raises ValueError if the program fails."""
         reading = [self.run([], "miss", 0, "plain") for _ in range(TRIES)]
         one = self.run([], "hit", 1, "plain")
         for result in (*reading, one):

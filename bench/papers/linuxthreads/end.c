@@ -35,7 +35,9 @@ static void tell_main(int status, int sig)
 {
 	main_status = status;
 	main_signal = sig;
-	/* release: the two above; pairs with the acquire in lt_end_main(). */
+	/*
+	 * release: status and signal; pairs with the acquire in lt_end_main().
+	 */
 	atomic_store_explicit(&is_main_told, true, memory_order_release);
 	kill(lt_main->pid, LT_END);
 }

@@ -21,8 +21,7 @@
 
 struct lt_thread;
 
-/* Bit 0: held. The others: the address of the thread that waits since the
- * shortest time. */
+/* Bit 0: held. The other bits: the address of the newest waiter. */
 struct lt_lock {
 	_Atomic uintptr_t status;
 };
@@ -71,7 +70,7 @@ struct lt_queue {
 };
 
 void lt_queue_append(struct lt_queue *queue, struct lt_thread *thread);
-/* The thread that waits longest, or NULL. */
+/* Takes the thread that has waited longest, or returns NULL. */
 struct lt_thread *lt_queue_take(struct lt_queue *queue);
 
 #endif

@@ -97,7 +97,9 @@ static int create(const struct lt_request *request)
 		return EAGAIN;
 	id = thread->id;
 	handle = lt_handle_of(id);
-	/* Until the lock is free the new thread cannot be joined, nor end. */
+	/*
+	 * While the lock is held the new thread can neither be joined nor end.
+	 */
 	lt_lock(&handle->lock, NULL);
 	pid = lt_process_clone(lt_thread_main, thread);
 	if (pid > 0) {

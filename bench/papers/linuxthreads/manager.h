@@ -42,7 +42,7 @@ int lt_manager_start(void);
  * no other from then on. */
 void lt_manager_stop(void);
 
-/* 0 if there is none. */
+/* Returns 0 if there is no manager. */
 pid_t lt_manager_pid(void);
 
 /* Writes a request into the manager's pipe. */
@@ -56,7 +56,7 @@ void lt_manager_serve(int requests) __attribute__((noreturn));
 /* The handler of LT_END in the manager. */
 void lt_manager_thread_ended(void);
 
-/* In the child of a fork(), which has no other threads. */
+/* Runs in the child of a fork(), which has no other threads. */
 void lt_manager_forget(void);
 
 #endif

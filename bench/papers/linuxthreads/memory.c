@@ -24,7 +24,7 @@
 #include "fail.h"
 #include "linuxthreads.h"
 
-/* The head of a thread descriptor of glibc's, which is an ABI. */
+/* The begin of glibc's thread descriptor, which is an ABI. */
 #if defined(__x86_64__)
 struct head {
 	void *tcb, *dtv, *self;
@@ -39,7 +39,7 @@ struct head {
 #error "the head of libc's thread descriptor is not known"
 #endif
 
-/* From what _dl_allocate_tls() returns to the thread register. */
+/* Distance from the result of _dl_allocate_tls() to the thread register. */
 #ifdef __mips__
 enum { TP_OFFSET = 0x7000 };
 #else
@@ -57,8 +57,8 @@ static void *(*allocate_tls)(void *memory);
 static void (*free_tls)(void *tcb, bool with_descriptor);
 static void (*init_ctype)(void);
 static const struct field *tid_field, *list_field;
-static const ptrdiff_t *rseq_offset; /* since glibc 2.35, else NULL */
-static ptrdiff_t tp_offset;	     /* from libc's descriptor */
+static const ptrdiff_t *rseq_offset; /* since glibc 2.35; else NULL */
+static ptrdiff_t tp_offset;	     /* distance from libc's descriptor */
 
 /* Casts from void * to a function are not C. */
 static bool find(void *ret_pointer, const char *name)
@@ -139,7 +139,7 @@ static void *new_tcb(void)
 	if (allocated == NULL)
 		return NULL;
 	list = (void **)(descriptor_of(tcb) + list_field->offset);
-	list[0] = list[1] = list; /* in no list */
+	list[0] = list[1] = list; /* the thread is in no list */
 	inherit((struct head *)descriptor_of(tcb), tcb);
 	if (rseq_offset != NULL)
 		memcpy(tcb + *rseq_offset + sizeof(int), &no_cpu,
@@ -173,7 +173,7 @@ void lt_memory_free(unsigned int index)
 
 	if (thread->tcb != NULL)
 		free_tls((char *)thread->tcb - TP_OFFSET, true);
-	/* Gives the memory back and keeps the addresses. */
+	/* Returns the memory and keeps the addresses. */
 	if (mmap(stack, LT_STACK_BYTES, PROT_NONE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
 		 0) == MAP_FAILED)

@@ -12,10 +12,10 @@
 
 struct lt_mutex {
 	struct lt_lock lock;
-	int count; /* of a recursive mutex: how often more than once */
+	int count; /* further locks of a recursive mutex */
 	int unused;
-	int type;		 /* where libc's initializers have it */
-	struct lt_thread *owner; /* not of a normal mutex */
+	int type;		 /* at the place that libc's initializers use */
+	struct lt_thread *owner; /* NULL for a normal mutex */
 };
 
 _Static_assert(sizeof(struct lt_mutex) <= sizeof(pthread_mutex_t), "room");
@@ -64,7 +64,7 @@ LT_EXPORT int pthread_mutex_destroy(pthread_mutex_t *mutex)
 	return status & LT_LOCK_HELD ? EBUSY : 0;
 }
 
-/* For the owner of the mutex: 0 if it has it once more now. */
+/* Called by the mutex's owner. Returns 0 if it holds the mutex once more. */
 static int lock_again(struct lt_mutex *m, int error)
 {
 	if (m->type != PTHREAD_MUTEX_RECURSIVE)
@@ -83,7 +83,7 @@ LT_EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex)
 		return 0;
 	}
 	self = lt_self();
-	/* Only the caller itself can have made it the owner. */
+	/* Only the caller itself can have stored itself as the owner. */
 	if (m->owner == self)
 		return lock_again(m, EDEADLK);
 	lt_lock(&m->lock, self);

@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-/* The mutex knows its owner, which is not the caller. */
+/* Returns whether the mutex records its owner, and that is not the caller. */
 bool lt_mutex_is_not_mine(pthread_mutex_t *mutex);
 
 #endif

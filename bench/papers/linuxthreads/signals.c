@@ -17,7 +17,7 @@
 
 #include "linuxthreads.h"
 
-/* As many bytes as the kernel's struct sigaction has on any CPU, at least. */
+/* At least as large as the kernel's struct sigaction on any CPU. */
 struct raw_action {
 	unsigned long words[32];
 };
@@ -78,8 +78,10 @@ static long raw_sigaction(int sig, const struct raw_action *new,
 		       sizeof(struct lt_signals));
 }
 
-/* libc refuses its own signals: it installs the handler for another signal,
- * and the kernel's form of that is copied. */
+/*
+ * libc refuses its own signals. So the handler is installed for another signal,
+ * and the kernel's form of that action is copied.
+ */
 static int install(int sig, void (*handler)(int))
 {
 	struct sigaction action = { .sa_handler = handler,
@@ -118,8 +120,10 @@ void lt_suspend(struct lt_thread *self)
 	struct lt_signals mask;
 	int saved = errno;
 
-	/* It is blocked already, unless the program has set a mask. The
-	 * original asks for the mask here, by a system call as well. */
+	/*
+	 * The signal is blocked already, unless the program has set a mask. The
+	 * original asks for the mask here, by a system call as well.
+	 */
 	lt_signals_add(&set, LT_RESTART);
 	lt_signals_mask(SIG_BLOCK, &set, &mask);
 	lt_signals_remove(&mask, LT_RESTART);

@@ -17,7 +17,7 @@
 
 struct lt_thread;
 
-/* The two that libc keeps from programs: 32 and 33. */
+/* libc reserves these two signals for itself: 32 and 33. */
 enum { LT_RESTART = 32, LT_END = 33 };
 
 /* The kernel's set of signals; libc's functions leave out those two. */
@@ -28,18 +28,21 @@ struct lt_signals {
 void lt_signals_fill(struct lt_signals *ret_set);
 void lt_signals_add(struct lt_signals *set, int sig);
 void lt_signals_remove(struct lt_signals *set, int sig);
-/* As sigprocmask(); `set` and `ret_old` may be NULL. */
+/* Like sigprocmask(); `set` and `ret_old` may be NULL. */
 void lt_signals_mask(int how, const struct lt_signals *set,
 		     struct lt_signals *ret_old);
 
-/* Installs both handlers. `on_end` runs for LT_END, with errno saved. After
- * libc has made its first thread, which installs its own. Returns 0 or -1. */
+/*
+ * Installs both handlers; `on_end` runs for LT_END, with errno saved. Call it
+ * after libc has made its first thread, which installs libc's handlers. Returns
+ * 0 or -1.
+ */
 int lt_signals_start(void (*on_end)(void));
 
 /* Blocks until the thread is restarted. `self` is the caller. */
 void lt_suspend(struct lt_thread *self);
 
-/* Ends one suspension of a thread. Not of a thread that may have ended. */
+/* Ends one suspension of a thread that cannot have ended. */
 void lt_restart(struct lt_thread *thread);
 
 #endif

@@ -68,7 +68,7 @@ static void on_end(void)
 		lt_manager_thread_ended();
 }
 
-/* The kernel leaves at least that much room below the main stack. */
+/* The kernel leaves at least this much room below the main stack. */
 static void find_main_stack(void)
 {
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
@@ -136,7 +136,7 @@ static int manager_main(void *self)
 	lt_manager_serve(requests[0]);
 }
 
-/* With all signals blocked, which the manager inherits. */
+/* Clones with all signals blocked; the manager inherits this mask. */
 static pid_t clone_manager(struct lt_thread *thread)
 {
 	struct lt_signals all, before;

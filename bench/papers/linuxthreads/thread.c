@@ -16,7 +16,7 @@ int lt_thread_main(void *thread)
 	struct lt_thread *self = thread;
 
 	lt_current = self;
-	/* The manager may not have come to write it yet. */
+	/* The manager may not have written it yet. */
 	self->pid = *lt_memory_tid(self);
 	lt_process_bind(lt_manager_pid());
 	lt_memory_begin_thread();
@@ -24,7 +24,10 @@ int lt_thread_main(void *thread)
 	pthread_exit(self->start(self->arg));
 }
 
-/* A size above the model's that is not libc's default was asked for. */
+/*
+ * Returns whether a size is set that is neither libc's default nor possible
+ * here.
+ */
 static bool has_large_stack(const pthread_attr_t *attr)
 {
 	pthread_attr_t usual;
@@ -74,7 +77,7 @@ LT_EXPORT int pthread_create(pthread_t *ret_thread, const pthread_attr_t *attr,
 	return self->error;
 }
 
-/* Marks the thread as terminated; its joiner goes on. */
+/* Marks the thread as terminated, so that its joiner continues. */
 static void terminate(struct lt_thread *self, void *result)
 {
 	struct lt_handle *handle = lt_handle_of(self->id);
@@ -202,6 +205,6 @@ LT_EXPORT int pthread_kill(pthread_t id, int sig)
 		return ESRCH;
 	pid = thread->is_terminated ? 0 : (pid_t)thread->pid;
 	lt_unlock(&lt_handle_of(id)->lock);
-	/* Without the lock: a handler may need it. */
+	/* The lock is released before, because a handler may need it. */
 	return pid == 0 || kill(pid, sig) == 0 ? 0 : errno;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions that would take this library's objects for libc's own: they end the
- * program. Declared here without arguments, so not by <pthread.h>.
+ * Functions that would take this library's objects for libc's: each ends the
+ * program. They are declared here without arguments, so <pthread.h> is not
+ * included.
  */
 #include "fail.h"
 

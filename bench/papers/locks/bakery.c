@@ -60,7 +60,9 @@ static uint64_t draw(struct bakery *b, struct customer *mine)
 	return highest + 1;
 }
 
-/* Until thread `i` does not go before thread `me`, which has this number. */
+/*
+ * Waits until thread `i` no longer precedes thread `me`, which has this number.
+ */
 static void wait_for(struct bakery *b, int i, uint64_t number, int me)
 {
 	struct customer *other = &b->customers[i];

@@ -67,7 +67,7 @@ static void wait_until_free(struct fast *f)
 		lock_wait(&nr_looks);
 }
 
-/* Whether thread `me` has the lock now; else it begins again. */
+/* Returns whether thread `me` has the lock; if not, it has to try again. */
 static bool try_once(struct fast *f, int me)
 {
 	atomic_store_explicit(&f->tries[me], 1, memory_order_relaxed);

@@ -23,7 +23,7 @@ extern _Thread_local int lock_nr_fences, lock_nr_store_fences;
 #define LOCK_COUNT_ONE(counter) ((void)0)
 #endif
 
-/* Earlier stores are visible to all before later loads are made. */
+/* Other threads see earlier stores before this thread makes later loads. */
 static inline void lock_fence(void)
 {
 	LOCK_COUNT_ONE(lock_nr_fences);
@@ -31,9 +31,9 @@ static inline void lock_fence(void)
 }
 
 /*
- * Earlier stores are visible to all before later stores are. The buffer of an
+ * Other threads see earlier stores before later ones. The store buffer of an
  * x86 processor is first in first out, so only the compiler has to be told.
- * Elsewhere a release fence would not do: the thread that overwrites the later
+ * Elsewhere a release fence is not enough: the thread that overwrites the later
  * store has not read it, so nothing synchronises the two.
  */
 static inline void lock_store_fence(void)
@@ -47,9 +47,9 @@ static inline void lock_store_fence(void)
 }
 
 /*
- * Called between two looks at a variable that another thread will change. The
- * other thread may need this CPU: most looks are a pause long, each sixteenth
- * yields. 16 looks take about as long as a short critical section (0.5 us).
+ * Called between two checks of a variable that another thread will change. That
+ * thread may need this CPU, so each sixteenth call yields; the others pause. 16
+ * checks take about as long as a short critical section (0.5 us).
  */
 static inline void lock_wait(unsigned int *nr_looks)
 {

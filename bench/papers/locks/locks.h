@@ -32,7 +32,7 @@
 
 enum { LOCK_MAX_THREADS = 64 };
 
-struct lock; /* memory of a lock, whatever its kind */
+struct lock; /* a lock of any kind */
 
 struct lock_kind {
 	const char *name;
@@ -53,13 +53,16 @@ struct lock_kind {
 	void (*unlock)(struct lock *lock, int me);
 };
 
-/* All of them, in the order above; NULL ends the list. */
+/* All kinds, in the order above; NULL ends the list. */
 extern const struct lock_kind *const lock_kinds[];
 
 /* NULL if no kind has this name. */
 const struct lock_kind *lock_kind_named(const char *name);
 
-/* Why this process cannot use such a lock with so many threads, or NULL. */
+/*
+ * Returns why this process cannot use such a lock with so many threads, or
+ * NULL.
+ */
 const char *lock_kind_unfit(const struct lock_kind *kind, int nr_threads);
 
 /* A lock in cache lines of its own. Returns NULL and sets errno on failure. */

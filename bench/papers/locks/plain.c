@@ -48,7 +48,7 @@ static void lock_it(struct lock *lock, int me)
 
 static void unlock_it(struct lock *lock, int me)
 {
-	/* The compiler keeps the critical section in front of it. */
+	/* Keeps the critical section before the store. */
 	__asm__ volatile("" ::: "memory");
 	*(volatile int *)&((struct plain *)lock)->is_locked = 0;
 }

@@ -88,8 +88,8 @@ def line(name, row, why):
 
 
 def ratio_line(rows):
-    """The paper's two locks beside each other: what a lock with the kernel
-    costs more than one without."""
+    """Compares the paper's two locks: how many times as much the kernel's lock
+    costs."""
     kernel, plain = (rows.get(name) for name in PAPER_US)
     if not kernel or not plain:
         return ""

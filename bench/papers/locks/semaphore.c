@@ -44,7 +44,7 @@ static bool make_set(void)
 	return set != -1;
 }
 
-/* The number of a semaphore that no lock has, or -1. */
+/* Returns the number of a free semaphore, or -1. */
 static int take_number(void)
 {
 	int number = -1;

@@ -23,8 +23,10 @@ static sem_t gates[BATCH];
 static _Atomic int nr_there;
 static sem_t all_there;
 
-/* The last of a batch tells the caller, which does not wait by sched_yield():
- * beside other programs that takes as long as these want. */
+/*
+ * The last thread of a batch wakes the caller. The caller does not wait by
+ * sched_yield(), which may take long beside other programs.
+ */
 static void be_there(void)
 {
 	if (atomic_fetch_add_explicit(&nr_there, 1, memory_order_relaxed) + 1 ==
@@ -78,7 +80,10 @@ static void wake_and_join_all(void)
 	}
 }
 
-/* Each makes a batch of threads and returns the nanoseconds of its part. */
+/*
+ * Each function makes a batch of threads and returns the time of its part in
+ * ns.
+ */
 
 static uint64_t create(void)
 {

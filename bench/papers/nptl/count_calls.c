@@ -21,7 +21,7 @@
 
 enum {
 	IMPOSSIBLE = 77,
-	/* Above the number of every system call. */
+	/* larger than any system call's number */
 	MOST_CALLS = 1024,
 	SYSCALL_STOP = SIGTRAP | 0x80,
 	OPTIONS = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE |
@@ -80,7 +80,7 @@ static void count(pid_t pid)
 	void *size = (void *)sizeof(info);
 
 	if (ptrace(PTRACE_GET_SYSCALL_INFO, pid, size, &info) <= 0) {
-		/* The thread may be killed meanwhile. */
+		/* The thread may have been killed meanwhile. */
 		if (errno != ESRCH)
 			fail("PTRACE_GET_SYSCALL_INFO");
 		return;
@@ -101,7 +101,7 @@ static void print_calls(void)
 	}
 }
 
-/* The signal that a stopped thread is to get, or 0. */
+/* Returns the signal to deliver to a stopped thread, or 0. */
 static int signal_of(pid_t pid, int status)
 {
 	int sig = WSTOPSIG(status);
@@ -111,7 +111,7 @@ static int signal_of(pid_t pid, int status)
 	return sig == SYSCALL_STOP || status >> 16 != 0 ? 0 : sig;
 }
 
-/* Until no process is left. Returns the wait status of the first. */
+/* Runs until no process is left. Returns the first process's wait status. */
 static int trace(pid_t first)
 {
 	int status, end = 0;

@@ -3,7 +3,7 @@
 
 import dataclasses
 
-# Operations of two runs: the difference of their system calls counts.
+# Operations of the two runs; the difference of their system calls counts.
 COUNTED_OPS = (500, 1500)
 
 
@@ -54,13 +54,13 @@ ROWS = [
         (2.28, 3.09)),
     Row(CREATE, "us", "papers/nptl/bench_apart", ("create",), (12.5, 31.9)),
     Row(JOIN, "us", "papers/nptl/bench_apart", ("join",), (5.7, 28.4)),
-    # A creation takes hundreds of times as long as this join, and its time is
-    # not part of the figure.
+    # A creation takes hundreds of times as long as this join, and is not part
+    # of the figure.
     Row(JOIN_ENDED, "us", "papers/nptl/bench_apart", ("join_ended",),
         length=0.05),
 ]
 
-# The program that dietlibc can compile as well.
+# dietlibc can compile this program, too.
 WITNESSES = ("NPTL", "LinuxThreads", "dietlibc")
 
 
@@ -75,10 +75,10 @@ WITNESS = [
     witness(SEM, "ns", "sem"),
     witness("switch by semaphore", "us", "turn_sem"),
     witness("switch by condition", "us", "turn_cond"),
-    # A thread takes dietlibc 2 ms.
+    # In dietlibc a thread takes 2 ms.
     witness("create and join", "us", "create_join", ops=(20, 60)),
 ]
-# A look-up makes no call.
+# A look-up makes no system call.
 WITNESS_COUNTED = WITNESS[1:]
 
 # Rows with a count of system calls. One operation is a pair of lock and
@@ -89,7 +89,7 @@ COUNTED = [
     Row("create and join", "us", "micro/bench_create_join", ("1",)),
 ]
 
-# Of x86-64. Others go by "call N".
+# Names of x86-64's calls; other calls are shown as "call N".
 CALLS = {0: "read", 1: "write", 9: "mmap", 11: "munmap", 14: "rt_sigprocmask",
          15: "rt_sigreturn", 28: "madvise", 56: "clone", 60: "exit",
          61: "wait4", 62: "kill", 110: "getppid", 130: "rt_sigsuspend",

@@ -30,9 +30,9 @@ from bench.lib import measure, report, sides as lib_sides  # noqa: E402
 SIDES = ("NPTL", "LinuxThreads", "weft")
 SHORT = {"NPTL": "NPTL", "LinuxThreads": "LT", "weft": "weft",
          "dietlibc": "diet"}
-# Between a call that enters the kernel and one that does not.
+# Limit between a call that enters the kernel and one that does not.
 ENTERS = 0.5
-# So few system calls of an operation are those of the start and the end.
+# Fewer calls per operation come from the start and the end.
 LEAST_CALLS = 0.05
 
 
@@ -79,7 +79,7 @@ class Programs:
         call = [self.options.build / "bench" / row.program, percent, *row.args]
         if side == "LinuxThreads":
             self_by = "stack" if row.name == rows.SELF_BY_STACK else "register"
-            # By env: taskset has no threads to preload a library for.
+            # By env, so that taskset does not load the library.
             call = ["env", f"LD_PRELOAD={self.preload}",
                     f"LINUXTHREADS_SELF={self_by}", *call]
         elif side == "dietlibc":
@@ -225,8 +225,8 @@ def witness_table(programs):
 
 
 def calls_table(programs, counted, sides):
-    """({title: {side: system calls of an operation}}, the same with kinds(),
-    {what: error})"""
+    """Returns ({title: {side: system calls of an operation}}, the same with
+    kinds(), {what: error})."""
     print(f"\nsystem calls of one operation, 1 CPU\n{'':<25}"
           + "".join(f"{SHORT[side]:>8}" for side in sides), flush=True)
     found, by_kind, errors = {}, {}, {}
@@ -253,8 +253,8 @@ def calls_table(programs, counted, sides):
 
 
 def explanations(costs, calls):
-    """The paper's explanations, each with what is found here: {text: it
-    holds}."""
+    """Checks the paper's explanations by the results here. Returns {text: is
+    it true here}."""
     checks = {}
 
     def check(text, holds):

@@ -19,8 +19,10 @@ static void walk(int me, long nr_ops)
 {
 	int next;
 
-	/* The first call only places them: if one of them walked before the
-	 * other has its place, it would be a round ahead. */
+	/*
+	 * The first call only places the threads: otherwise a thread that walks
+	 * before the other has its place would be a round ahead.
+	 */
 	if (!is_placed[me]) {
 		pthread_mutex_lock(&mutexes[place[me]]);
 		is_placed[me] = 1;

@@ -57,7 +57,7 @@ static uint64_t post(long *nr_ops)
 	return bench_now_ns() - start_ns;
 }
 
-/* Each of the two threads waits for its turn and gives it to the other one. */
+/* Each of the two threads waits for its turn and passes it to the other one. */
 static void take_turns(int me, long nr)
 {
 	for (long i = 0; i < nr; i++) {
@@ -168,7 +168,9 @@ int main(int argc, char **argv)
 		if (argc != 3 || strcmp(argv[2], kinds[i].name) != 0)
 			continue;
 		bench_measure(argc, argv, kinds[i].name, kinds[i].run);
-		/* dietlibc's exit() crashes once there have been threads. */
+		/*
+		 * dietlibc's exit() crashes after the program has had threads.
+		 */
 		_exit(0);
 	}
 	fprintf(stderr, "usage: %s PERCENT KIND\n", argv[0]);

@@ -105,7 +105,8 @@ def parse(argv):
 
 
 def one_run(command, limit_s):
-    """The one figure as "cost"; one that takes too long is impossible."""
+    """Returns the one figure as "cost". A command that takes too long is
+    impossible."""
     result = measure.run(command, limit_s=limit_s)
     if result.error.startswith("no end"):
         result.impossible = f"a run takes more than {limit_s:g} s"
@@ -128,7 +129,7 @@ class Table:
         scale = self.options.scale
         if side in self.found:
             call = [*self.found[side].command, scale, row.peer, row.count]
-            side = NATIVE       # on so many CPUs
+            side = NATIVE  # a peer runs natively, on the given CPUs
         else:
             call = [self.options.build / "bench" / row.program, scale,
                     *row.args]

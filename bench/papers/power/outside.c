@@ -20,7 +20,7 @@
 
 enum { MESSAGES = 2000, MOST_MESSAGES = 100000, USUAL_US = 4000000 };
 
-/* Each on a page of its own but for the samples. */
+/* The words lie on pages of their own; the samples follow. */
 static struct shared {
 	_Atomic uint32_t request __attribute__((aligned(4096)));
 	_Atomic uint32_t answer __attribute__((aligned(4096)));
@@ -48,7 +48,7 @@ static void *member(void *arg)
 	return NULL;
 }
 
-/* The other process. */
+/* Runs in the other process. */
 static void ask(long nr_messages, long pause_us)
 {
 	for (long i = 0; i < nr_messages; i++) {
@@ -58,7 +58,7 @@ static void ask(long nr_messages, long pause_us)
 		while (shared->answer != (uint32_t)i + 1)
 			;
 		shared->samples[i] = (double)(bench_now_ns() - start);
-		/* A sleep would let the clock of this CPU go down. */
+		/* During a sleep the clock of this CPU could slow down. */
 		while (bench_now_ns() - start < (uint64_t)pause_us * 1000)
 			;
 	}

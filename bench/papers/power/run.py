@@ -23,15 +23,15 @@ sys.path.insert(0, str(ROOT))
 from bench.lib import measure, report, sides as lib_sides  # noqa: E402
 
 THREADS = 5
-# Often, now and then, rarely, hardly ever.
+# From often to hardly ever.
 PAUSES_US = (15, 100, 1000, 10000, 200000)
-# Times the number of runs for those that take milliseconds: from one process to
-# the next a hand-over between CPUs takes 100 or 150 ns, whatever the policy.
+# Short cases have this many times the runs: a hand-over between CPUs takes 100
+# or 150 ns, and which one differs between processes.
 MORE_IF_SHORT, SHORT_US = 5, 1000
 RING = f"a ring of {THREADS} threads"
 ADAPTIVE = "adaptive"
-# adaptive: times as slow as one agent when words change often, and CPU seconds
-# more than no agent when they hardly ever do, at most.
+# Limits for adaptive: how many times as slow as one agent when words change
+# often, and the extra CPU seconds over no agent when they hardly ever change.
 ADAPTIVE_SLOWER, ADAPTIVE_CPU = 1.1, 0.01
 
 
@@ -84,7 +84,7 @@ def measured(sides, options, vps, case):
     """{policy: {"medians", "samples"} or {"error"}}, of which it prints a line
     each."""
     command, times = cases(options)[case]
-    # In front of the options.
+    # The words before the options.
     front = sides.command("weft", vps, [])[:-1]
     runners = {name: functools.partial(
         measure.run, [*front, *args, "--", *map(str, command)])
@@ -109,7 +109,7 @@ def measured(sides, options, vps, case):
 
 
 def check(rows, pauses):
-    """Is adaptive what it is to be, with as many VPs as there are CPUs?"""
+    """Checks the goals of adaptive, with as many VPs as CPUs."""
     def figure(pause_us, policy, name):
         return rows.get(word_case(pause_us), {}).get(policy, {}).get(
             "medians", {}).get(name)

@@ -24,7 +24,10 @@ enum {
 	SMALL = 4096,
 	LARGE = 256 * 1024,
 	MOST_SAMPLES = 100000,
-	/* The holder's descriptor: traces tell its requests by it. */
+	/*
+	 * The holder's descriptor: traces recognise its requests by this
+	 * number.
+	 */
 	HOLDERS_FD = 100,
 };
 
@@ -32,7 +35,7 @@ struct reader {
 	size_t unit;
 	int fd;
 	unsigned int seed;
-	pthread_mutex_t *mutex; /* held meanwhile, or NULL */
+	pthread_mutex_t *mutex; /* locked meanwhile, or NULL */
 	long nr_done;
 	double us[MOST_SAMPLES];
 };
@@ -113,7 +116,7 @@ static void *write_units(void *arg)
 	return arg;
 }
 
-/* Wants what the holder has while it reads. */
+/* Wants the mutex that the holder has while it reads. */
 static void *take_turns(void *arg)
 {
 	while (!is_over) {

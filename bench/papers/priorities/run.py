@@ -23,7 +23,7 @@ sys.path[:0] = [str(ROOT),
 import slow  # noqa: E402
 from bench.lib import measure, report, sides as lib_sides  # noqa: E402
 
-# The program's nice value, and the servers', counted from it.
+# The program's nice value, and the servers' values relative to it.
 NICE = 5
 IO_NICE = (5, 0, -5, -10, -20)
 FIGURES = {"small_us": "small, us", "small_p99_us": "p99",

@@ -53,7 +53,7 @@ static inline void *new_buffer(size_t bytes)
 	return buffer;
 }
 
-/* Bytes; the program ends if the file does. */
+/* Moves one unit and returns its bytes; ends the program if that fails. */
 static inline size_t io_unit(const struct experiment *e, void *buffer)
 {
 	ssize_t n = e->writes ? write(e->fd, buffer, e->unit) :
@@ -64,7 +64,7 @@ static inline size_t io_unit(const struct experiment *e, void *buffer)
 	return (size_t)n;
 }
 
-/* Each unit is a request of its own: nothing is read ahead. */
+/* Prepares the page cache. Without read-ahead each unit is a request. */
 static inline void see_to_cache(struct experiment *e, bool is_hit)
 {
 	if (posix_fadvise(e->fd, 0, 0, POSIX_FADV_RANDOM) != 0)
@@ -83,7 +83,7 @@ static inline void see_to_cache(struct experiment *e, bool is_hit)
 		die("fadvise");
 }
 
-/* A write misses the cache if it is over when the medium has it. */
+/* A write misses the cache if it ends only when the disk has the data. */
 static inline struct experiment experiment_of(char **args)
 {
 	bool is_hit = strcmp(args[4], "hit") == 0;
@@ -105,7 +105,7 @@ static inline struct experiment experiment_of(char **args)
 	return e;
 }
 
-/* io_us: CPU time of all but the spinning. */
+/* io_us: CPU time without the spinning. */
 static inline void print_result(double elapsed_us, double spin_us,
 				double cpu_us)
 {

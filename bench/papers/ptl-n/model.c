@@ -51,19 +51,19 @@ static const struct way {
 };
 enum way_nr { ASK, TELL, TIMER, SOCKET, NR_WAYS };
 
-/* In memory that both processes share, whatever else they do. */
+/* Lies in memory that both processes share, in each way. */
 struct channel {
 	_Atomic unsigned int asked; /* requests; the server sleeps on it */
 	_Atomic unsigned int status;
 	unsigned long nr_notices;
-	char block[]; /* when it is copied */
+	char block[]; /* used if blocks are copied */
 };
 
 static struct experiment e;
 static struct channel *channel;
 static bool copies;
 static enum way_nr way;
-static int sockets[2]; /* the server's, and the first process's */
+static int sockets[2]; /* the server's end and the first process's end */
 static char *buffer;
 static pid_t main_pid;
 static double step_us;
@@ -131,7 +131,10 @@ static void ask(void)
 	sched_yield(); /* lets it do its immediate work first */
 }
 
-/* Has the last request's end been seen? Else a notice or a tick follows. */
+/*
+ * Returns whether the last request has ended. If not, a notice or a tick
+ * follows.
+ */
 static bool is_complete(void)
 {
 	unsigned int yet = YET;

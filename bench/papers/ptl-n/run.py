@@ -29,9 +29,9 @@ COMBINATIONS = [(place, operation, cache) for place in ("local", "slow")
                 for operation in ("read", "write") for cache in ("hit", "miss")
                 if (place, operation, cache) != ("slow", "write", "hit")]
 UNITS = (8, 16, 32, 64, 128, 256)
-# The program's nice value where the I/O server is favoured, as in the paper.
+# The program's nice value when the I/O server is favoured, as in the paper.
 NICE = 5
-# Share of plain I/O's time below which nobody waits.
+# Below this share of plain I/O's time there is no wait.
 LEAST_WAIT = 0.1
 BY_TIMER, BY_SOCKET = "model by timer", "model by socket"
 NOTICES = re.compile(r"completions reported[^:]*: (\d+)")
@@ -102,14 +102,14 @@ def sides_of(options):
 
 
 def is_about(side, combination):
-    """Other ways to learn of a completion matter where a read waits for one. A
-    tick of the timer takes longer than most operations."""
+    """Other ways to learn of a completion matter only if a read waits for one.
+    A tick of the timer takes longer than most operations."""
     return side not in (BY_TIMER, BY_SOCKET) or \
         combination[1:] == ("read", "miss")
 
 
 def one_run(words):
-    """Figures, and how often somebody was told of a completion."""
+    """Returns the figures, and the number of reported completions."""
     result = measure.run([
         "taskset", "-c", str(lib_sides.one_cpu()), *map(str, words)])
     notices = NOTICES.search(result.stderr)
@@ -128,9 +128,9 @@ def has_waits(medians):
 
 
 def usable(medians, side):
-    """The part of the wait that was spent spinning; None: it does not spin or
-    there is no wait. The I/O itself is subtracted at its native
-    cost: the further cost on weft is not usable."""
+    """Returns the share of the wait that was spent spinning, or None if there
+    is no wait or no spinning. The I/O is subtracted at its native cost, since
+    weft's further cost is not usable."""
     got, native = medians.get(side), medians.get("native")
     if not got or not native or not got["spin_us"] or not has_waits(medians):
         return None
@@ -139,7 +139,7 @@ def usable(medians, side):
 
 
 def checks(medians, side, nr_units):
-    """{what is asked of it: is it so}."""
+    """Returns {goal: is it met}."""
     found = {}
     got = medians[side]
     plain, native = medians.get("plain"), medians.get("native")
@@ -161,7 +161,7 @@ def checks(medians, side, nr_units):
 
 
 def measured(options, found, path, combination, unit):
-    """(medians, samples, errors)."""
+    """Returns (medians, samples, errors)."""
     _, operation, cache = combination
     runners = {}
     for side, (words, spins) in found.items():

@@ -40,7 +40,7 @@ def mounted(program, cpu, latency_us, bytes_per_us, mib):
             wait_for_mount(mount_point, server)
             yield pathlib.Path(mount_point) / "file"
         finally:
-            server.terminate()  # it unmounts
+            server.terminate()  # SIGTERM makes it unmount
             try:
                 server.wait(timeout=MOUNT_LIMIT_S)
             except subprocess.TimeoutExpired:

@@ -61,7 +61,7 @@ static int open_file(const char *path, struct fuse_file_info *info)
 	return strcmp(path, file_path) == 0 ? 0 : -ENOENT;
 }
 
-/* Of a request for so many bytes from there on. */
+/* Returns how many of these bytes lie within the file. */
 static int within(size_t bytes, off_t from)
 {
 	if ((size_t)from >= total)

@@ -14,8 +14,8 @@ import subprocess
 
 from bench.lib import sides
 
-# Above these a result is shown with a warning. A tenth of the CPUs' time in
-# other programs' hands shifts medians by about as much.
+# Above these limits a result is shown with a warning. If other programs use a
+# tenth of the CPU time, medians shift by about a tenth.
 BUSY_LOAD = 0.5                 # load average for each CPU, before the run
 BUSY_OTHERS = 0.1               # of all CPU time during an experiment
 WIDE_SPREAD = 0.25              # (high - low) / value, the median of all cells
@@ -40,7 +40,7 @@ def cpu_model():
 
 
 def compiler(build):
-    """The one that the build folder was configured with."""
+    """Returns the compiler with which the build folder was configured."""
     try:
         text = (build / "meson-logs/meson-log.txt").read_text(errors="replace")
     except OSError:
@@ -73,17 +73,17 @@ def describe(build):
 
 
 class Others:
-    """The CPU time of all programs but this one's children, between its
-    making and share()."""
+    """Measures the CPU time of all programs except this one's children, from
+    its creation to share()."""
 
     def __init__(self):
         self.start = self.now()
 
     @staticmethod
     def now():
-        """(all, busy, ours) in seconds."""
+        """Returns (all, busy, ours) in seconds."""
         line = pathlib.Path("/proc/stat").read_text().splitlines()[0]
-        # Without guests: their time is in user and nice.
+        # Guests are left out, because their time is in user and nice.
         ticks = [int(word) for word in line.split()[1:9]]
         idle = sum(ticks[3:5])
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -111,7 +111,7 @@ def spread(records):
 
 def warnings(records, states, cpus):
     """Returns the reasons to distrust these results, as sentences. states:
-    {experiment: what runner.py keeps of its run}."""
+    {experiment: the state that runner.py has stored}."""
     found = []
     for name, state in states.items():
         load, others = state.get("load"), state.get("others")

@@ -9,9 +9,10 @@ axis.
 
 import math
 
-# Of the length, between the outermost values and the ends of the axis.
+# The space between the outermost values and the axis's ends, as a share of its
+# length.
 MARGIN = 0.05
-# As many ticks are wanted, at least and at most.
+# The least and the largest number of ticks.
 FEW_TICKS, MANY_TICKS = 3, 8
 
 
@@ -60,7 +61,7 @@ class Scale:
             low, high = math.log10(low), math.log10(high)
         if high - low < 1e-9:
             low, high = low - 0.5, high + 0.5
-        # An axis that begins with 0 has no values below it.
+        # An axis that begins at 0 has no space below it.
         more = (high - low) * MARGIN
         low = low if low == 0 and not self.is_log else low - more
         high += more

@@ -10,10 +10,10 @@ import dataclasses
 
 from bench.lib import report
 
-# Stands for the interval of a cell that has a median only.
+# Half width of the interval of a cell that only has a median.
 ASSUMED = 0.1
 SMALL = 0.01
-# {unit: digits behind the point}, of what is no time.
+# {unit: digits after the point}, for units that are no times.
 DIGITS = {"fences": 0, "notices": 0, "%": 0, "calls": 2,
           "cases": 0}
 

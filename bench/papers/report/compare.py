@@ -5,9 +5,9 @@ import dataclasses
 
 from bench.lib import report
 
-# A change of a cell that has no interval is one if it is larger than this.
+# A cell without an interval counts as changed beyond this.
 LEAST = 0.1
-# Of something that is counted, such as system calls of an operation.
+# The same for counts, such as system calls of an operation.
 LEAST_COUNT = 0.05
 TIMES = ("ns", "us", "ms")
 MACHINE = ("cpu", "cpus", "kernel", "libc", "compiler", "is_quick")
@@ -52,7 +52,7 @@ def is_beyond_noise(old, new):
 
 
 def changes(old, new):
-    """(changes, the largest first; cells that are gone; cells that are new)"""
+    """Returns (changes, the largest first; missing cells; new cells)."""
     old, new = ({key: one for key, one in cells(result).items()
                  if one.get("value") is not None} for result in (old, new))
     found = [Change(key, new[key].get("unit", ""), old[key]["value"],
@@ -70,7 +70,7 @@ def changes(old, new):
 
 
 def text(old, new):
-    """The output of `--compare`."""
+    """Returns the output of `--compare`."""
     found, gone, added = changes(old, new)
     lines = []
     for key in MACHINE:

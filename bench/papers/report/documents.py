@@ -20,7 +20,7 @@ from bench.papers.report.sections import (arch, nptl, peers, power, ptl_n,
 HOW = ("`./dev bench papers --save` measures, `./dev bench papers --figures` "
        "fills this in.")
 NOTHING = "not measured yet"
-# The sides of papers/ptl-n that are the paper's system, beside native threads.
+# The sides of papers/ptl-n that model the paper's system, and native threads.
 PTL_N = ("native", "weft uring", "weft process favoured", "model favoured")
 SLOW_READ = ("slow", "read", "miss")
 
@@ -123,7 +123,7 @@ def usable(source):
 
 
 def elapsed(source):
-    """Over plain I/O."""
+    """Elapsed time relative to plain I/O."""
     cells = source.cells("ptl-n")
     rows = []
     for key, each in ptl_n.units(cells).items():
@@ -188,7 +188,7 @@ def calls(source):
 
 
 def emulated(source):
-    """A look-up of the own thread on each machine."""
+    """The look-up of the own thread on each machine."""
     cells = source.cells("arch")
     rows = []
     for machine in machines.ALL:
@@ -256,7 +256,8 @@ def missing(name, result):
 
 
 def figure(name, result):
-    """Its blocks; raises KeyError. Text stands for what is missing."""
+    """Returns the figure's blocks; raises KeyError. Text stands for missing
+    values."""
     experiments, make = FIGURES[name]
     if not result:
         return [f"*Not measured yet. {HOW}*"]

@@ -12,7 +12,7 @@ once, for all pictures.
 
 import html
 
-# So wide is a character of the text, at most on average.
+# The average width of a character, at most.
 EM = 12
 CHARACTER = 0.6 * EM
 LIGHT = ("#1f6fb2", "#c8540a", "#2a8a3e", "#c0292b", "#7d4bb5", "#8a5a3c",
@@ -46,7 +46,7 @@ STYLE = f"""
 }}
 """
 
-# Around (0, 0), as the data of a path; each is closed.
+# Closed paths around (0, 0).
 SHAPES = (
     "M-3.5,0a3.5,3.5 0 1,0 7,0a3.5,3.5 0 1,0 -7,0z",
     "M-3,-3h6v6h-6z",
@@ -87,7 +87,7 @@ class Drawing:
             f'{kind}{turn}>{html.escape(words, quote=False)}</text>')
 
     def line(self, points, nr=None, kind="line"):
-        """`nr`: of the colour."""
+        """nr: number of the colour."""
         path = "L".join(f"{number(x)},{number(y)}" for x, y in points)
         self.parts.append(f'<path class="{kind}{colour(nr)}" d="M{path}"/>')
 

@@ -7,7 +7,7 @@ import dataclasses
 import pathlib
 
 PAPERS = pathlib.Path(__file__).resolve().parents[1]
-# Limits of a whole run, once everything is installed and built.
+# Time limits of a whole run, after everything is installed and built.
 QUICK_LIMIT_S, FULL_LIMIT_S = 8 * 60, 2 * 3600
 
 

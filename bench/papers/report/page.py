@@ -172,7 +172,7 @@ def names(result):
 
 
 def build(result):
-    """The page for what papers.json holds."""
+    """Returns the page for the contents of papers.json."""
     all_records = result.get("records", ())
     parts = [HEAD.format(style=STYLE), notices(result),
              machine(result.get("about", {}))]

@@ -7,21 +7,21 @@ from bench.papers.report import axes
 from bench.papers.report.axes import Scale
 from bench.papers.report.drawing import EM, Drawing, width
 
-# Of the area inside the axes.
+# Size of the area inside the axes.
 WIDTH, HEIGHT = 500, 290
 GAP = 8
 LINE = 17
 BAR = 13
-# So many values of x are written as they are, if they are short.
+# Up to this many values of x are labelled themselves, if they are short.
 MOST_OWN = 10
 SHORT = 3
 
 
 @dataclasses.dataclass(frozen=True)
 class Plot:
-    """series: {label: [(x, y)...]}. `paper`: points that stand for what the
-    paper says, drawn as crosses. `dashed`: {label: the label of the series
-    that gives the colour}; the markers of these are hollow."""
+    """series: {label: [(x, y)...]}. `paper`: the paper's points, drawn as
+    crosses. `dashed`: {label: the label of the series that gives the colour};
+    the markers of these are hollow."""
     title: str
     x: str
     y: str
@@ -76,7 +76,7 @@ class Frame:
         self.drawing = Drawing()
 
     def x_axis(self, scale, title):
-        """Labels that would touch the one before are left out."""
+        """Leaves out labels that would touch the one before."""
         y, end = self.bottom + GAP + EM, -width("x")
         for value, words in scale.ticks:
             x = scale.at(value)
@@ -204,8 +204,8 @@ def bars(plot, is_alone):
 
 
 def svg(plot, is_alone=False):
-    """The element <svg>, or "" without a point; with is_alone a file of its
-    own."""
+    """Returns the element <svg>, or "" for a plot without points. With
+    is_alone it is a complete file."""
     if not plot.has_points():
         return ""
     return (bars if isinstance(plot, Bars) else curves)(plot, is_alone)

@@ -14,7 +14,7 @@ There is one function for each experiment. None of them relies on a key.
 import statistics
 
 NO_FIGURE = "the program gave no figure"
-# Rows of the program that a second LinuxThreads can run as well.
+# Rows of the program that dietlibc can also run.
 WITNESS = "witness, "
 
 
@@ -43,7 +43,7 @@ class Writer:
 
     def add(self, row, column, unit, value=None, samples=(), scale=1,
             why=""):
-        """scale: what figures are multiplied with to be in that unit."""
+        """scale: the factor that turns figures into that unit."""
         samples = [figure * scale for figure in samples or ()]
         if value is not None:
             value = value * scale
@@ -185,7 +185,7 @@ def ptl_n(data, out):
                 for figure, key, of, scale in figures:
                     got = under(medians, side).get(key)
                     if figure == "notices" and got is None:
-                        continue        # most sides do not count them
+                        continue  # most sides do not count it
                     out.add(f"{name}, {figure}", side, of, got,
                             under(samples, side, key), scale,
                             why=failed.get(side))
@@ -276,7 +276,7 @@ READERS = {"arch": arch, "locks": locks, "nptl": nptl, "tsp": tsp, "ring": ring,
 
 
 def of(experiment, data):
-    """(records, why there are none)."""
+    """Returns (records, the reason if there are none)."""
     reader = READERS.get(experiment)
     if reader is None:
         return [], "this report knows no such experiment yet"

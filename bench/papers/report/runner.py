@@ -19,7 +19,7 @@ import time
 from bench.papers.report import about
 
 TELL_EVERY_S = 20
-# The time that an interrupted experiment has for its clean-up.
+# Seconds that an interrupted experiment has for its clean-up.
 END_LIMIT_S = 30
 
 
@@ -79,7 +79,7 @@ class Estimate:
         left = {name: guess * self.factor()
                 for name, guess in self.left.items()}
         if running in left:
-            # Never nothing while it runs.
+            # While it runs, some time is left.
             left[running] = max(left[running] / 10, left[running] - since)
         return sum(left.values())
 
@@ -109,12 +109,13 @@ def follow(process, tell):
 
 
 def heed_interrupts():
-    """A shell lets commands that it runs in the background ignore SIGINT."""
+    """Commands in a shell's background ignore SIGINT, so restore its
+    action."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def interrupt(process):
-    """ptl-n unmounts its file system when it is interrupted."""
+    """Interrupts the experiment, so that ptl-n unmounts its file system."""
     os.killpg(process.pid, signal.SIGINT)
     try:
         process.wait(END_LIMIT_S)
@@ -128,7 +129,7 @@ def run_one(command, folder, name, tell):
     for path in (state_path(folder, name), result_path(folder, name)):
         path.unlink(missing_ok=True)
     others, start = about.Others(), time.monotonic()
-    # In a session of its own, so that Ctrl-C reaches it once, from here.
+    # In its own session, so that Ctrl-C reaches it once, through this program.
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT,
@@ -144,7 +145,7 @@ def run_one(command, folder, name, tell):
 
 
 class Runner:
-    """folder: where results go. build: what is measured."""
+    """folder: where results are stored. build: the build that is measured."""
 
     def __init__(self, folder, build, is_quick):
         self.folder, self.build, self.is_quick = folder, build, is_quick

@@ -3,7 +3,7 @@
 gives its results as ratios to real-time signals; each is drawn as the latency
 that signals have here, divided by the ratio."""
 
-# The ways that were {times as fast as signals} in the paper, on 4 cores.
+# {way: times as fast as signals} in the paper, on 4 cores.
 CPUS, CPUS_AND_1 = "n = CPUs", "n = CPUs + 1"
 FIGURES = (
     ("3", "Signals and polling, a CPU for each thread", (CPUS,),

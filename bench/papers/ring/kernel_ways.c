@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Ways of the kernel's and of libc's. */
+/* Ways to wait with the kernel's and with libc's means. */
 #include <limits.h>
 #include <linux/futex.h>
 #include <sched.h>
@@ -83,8 +83,8 @@ static void leave_to_poller(long to)
 /* --- an agent that polls, and signals ------------------------------------ */
 
 /*
- * On the last CPU, and the members on the others. A member that waits says so;
- * the agent takes that back before it signals.
+ * The agent runs on the last CPU, the members on the others. A waiting member
+ * sets is_waiting; the agent clears it before it signals.
  */
 static void *agent(void *arg)
 {

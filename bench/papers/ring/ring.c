@@ -17,7 +17,7 @@ long nr_members;
 
 static const struct way *way;
 static sem_t arrived;
-/* Only the thread with the token uses them. No data comes twice. */
+/* Only the thread with the token uses them. Each hop has new data. */
 static long nr_hops;
 static uint64_t last_data;
 
@@ -74,7 +74,7 @@ static void await_arrival(void)
 	}
 }
 
-/* Nanoseconds for that many rounds, and of CPU time. */
+/* Returns the time of that many rounds in ns; also stores the CPU time. */
 static uint64_t run(long nr_rounds, uint64_t *ret_real, uint64_t *ret_cpu)
 {
 	uint64_t start = bench_busy_ns(), real = bench_now_ns();
@@ -88,7 +88,7 @@ static uint64_t run(long nr_rounds, uint64_t *ret_real, uint64_t *ret_cpu)
 	return bench_busy_ns() - start;
 }
 
-/* More and more rounds, until they took long enough; the last counts. */
+/* Makes more and more rounds until they take long enough; the last counts. */
 static void measure(double wanted_ns)
 {
 	long nr_rounds = 1;

@@ -13,7 +13,7 @@
 
 #include "../../micro/bench.h"
 
-/* Each on a line of its own: the buffer, and what a way keeps for a member. */
+/* A member has its own cache line for its buffer and the data of a way. */
 struct member {
 	_Atomic uint64_t buffer;
 	pthread_t thread;
@@ -25,10 +25,10 @@ extern long nr_members;
 
 struct way {
 	const char *name;
-	void (*prepare)(void); /* before there are threads */
-	void (*begin)(void);   /* when there are */
-	void (*wait)(long me); /* until something was passed to me */
-	void (*pass)(long to); /* the buffer has been written */
+	void (*prepare)(void); /* runs before there are threads */
+	void (*begin)(void);   /* runs when there are threads */
+	void (*wait)(long me); /* waits until `me` gets a token */
+	void (*pass)(long to); /* called when the buffer has been written */
 };
 
 extern const struct way ring_ways[];	  /* of the kernel and of libc */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ways of weft.h. As in the paper, the writer calls no thread: a VP that
- * polls the words finds the changed word.
+ * Ways to wait with weft.h. As in the paper, the writer calls no thread: a VP
+ * that polls the words finds the changed one.
  */
 #include <weft/weft.h>
 
@@ -36,7 +36,7 @@ static void change_word(long to)
 	__atomic_store_n(words[to], 1, __ATOMIC_RELEASE);
 }
 
-/* The buffer itself is the word. */
+/* Here the buffer itself is the word. */
 
 static uint64_t *seen;
 

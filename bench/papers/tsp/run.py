@@ -53,8 +53,8 @@ def parse(argv):
 
 
 def measured(sides, options, cities):
-    """({variant: milliseconds}, {variant: why there are none}); raises
-    ValueError if the variants do not agree about the shortest tour."""
+    """Returns ({variant: milliseconds}, {variant: the reason for none}).
+    Raises ValueError if the variants find different shortest tours."""
     runners = {}
     for name, (side, vps, has_threads) in VARIANTS.items():
         command = sides.command(side, vps, [
@@ -84,7 +84,7 @@ def line(cities, times):
 
 
 def run(sides, options):
-    """({cities: {variant: ms}}, {what failed: why})"""
+    """Returns ({cities: {variant: ms}}, {what failed: why})."""
     names = "".join(f"{name:>15}" for name in VARIANTS)
     print(f"ms for one search, {options.threads} threads, median of "
           f"{options.runs}")

@@ -35,7 +35,7 @@ static int nr_cities;
 static int distance[MAX_CITIES][MAX_CITIES];
 static int nr_threads;
 
-/* The work queue: tours of three cities, which never become more. */
+/* The work queue of tours with three cities; no tour is added later. */
 static struct tour queue[MAX_CITIES * MAX_CITIES];
 static int nr_queued;
 
@@ -43,8 +43,10 @@ static int nr_queued;
  * work in vain. */
 static _Atomic int best;
 
-/* Visits: counted by all threads with a lock, in a cache line of its own, and
- * by each thread for itself. */
+/*
+ * Visits are counted under a lock by all threads, in their own cache line, and
+ * by each thread for itself.
+ */
 static int nr_pairs;
 static struct {
 	_Alignas(64) volatile long nr;

@@ -35,7 +35,7 @@ static void peer_cond_signal(void *cond);
 
 enum { NR_MUTEXES = 3 };
 
-/* COUNT of the command line. */
+/* COUNT on the command line. */
 static long rows_count;
 
 static void *rows_allocate(size_t bytes)
@@ -51,7 +51,7 @@ static void *rows_allocate(size_t bytes)
 
 static struct {
 	void (*work)(long me, long nr_ops);
-	long nr_ops; /* for each member */
+	long nr_ops; /* per member */
 	void **starts, *end;
 } rows_crew;
 
@@ -130,7 +130,7 @@ static void *rows_mutexes[NR_MUTEXES];
 static int rows_place[2] = { 0, 1 };
 static int rows_is_placed[2];
 
-/* As in turns_mutex.c: the first call only places the two members. */
+/* As in turns_mutex.c, the first call only places the two members. */
 static void rows_turns_mutex(long me, long nr_ops)
 {
 	if (!rows_is_placed[me]) {
@@ -214,7 +214,7 @@ static void rows_ring_start(void)
 
 /* --- the command line ---------------------------------------------------- */
 
-/* The function to measure for a row, or NULL: there is no such row. */
+/* Returns the function that measures a row, or NULL if there is no such row. */
 static uint64_t (*rows_prepare(const char *row))(long *)
 {
 	long nr_ops = 1;

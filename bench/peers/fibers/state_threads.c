@@ -26,7 +26,7 @@ static void peer_join(void *thread)
 		abort();
 }
 
-/* There is no call that only yields. */
+/* The library has no call that only yields. */
 static void peer_yield(void)
 {
 	st_usleep(0);
@@ -83,7 +83,7 @@ static void *peer_cond_new(void)
 	return st_cond_new();
 }
 
-/* A condition variable of State Threads knows no mutex. */
+/* A condition variable of State Threads takes no mutex. */
 static void peer_cond_wait(void *cond, void *mutex)
 {
 	st_mutex_unlock((st_mutex_t)mutex);

@@ -130,7 +130,8 @@ final class Peer {
 
     /**
      * Two threads walk around a ring of three locks, one step behind each
-     * other. Only its owner can unlock one, so each call places them anew.
+     * other. Only its owner can unlock a lock, so each call places the threads
+     * again.
      */
     private static Run turnsMutex() {
         ReentrantLock[] locks = {new ReentrantLock(), new ReentrantLock(),

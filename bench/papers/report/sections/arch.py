@@ -16,7 +16,7 @@ INSTRUCTIONS, CALLS, EMULATED = (
     ", instructions", ", system calls", ", emulated instructions")
 HERE = "this machine"
 WORKS_ON = re.compile(r"weft on (\w+): (.*)")
-# Of the paper's figures of a row: NPTL and LinuxThreads, in PAPER.
+# Indices in PAPER of the figures for NPTL and LinuxThreads.
 COLUMNS = {MIPS: (4, 5), X86: (2, 3)}
 
 

@@ -5,7 +5,7 @@ from bench.lib import report
 from bench.papers.report.blocks import Table, of_cells, same_way, times
 from bench.papers.report.records import WITNESS
 
-# Ours: (the paper's name, unit, x86 NPTL, LT, MIPS NPTL, LT).
+# {our row: (the paper's name, unit, x86 NPTL, LT, MIPS NPTL, LT)}
 PAPER = {
     "self look-up": ("thread self look-up", "ns", 5.4, 5.9, 150, 170),
     "mutex call": ("mutex call", "ns", 64, 80, 570, 520),

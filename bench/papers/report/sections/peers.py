@@ -9,7 +9,7 @@ CPUS = ("1 CPU", "all CPUs")
 
 
 def rows_of(cells, cpus):
-    """{name: row}"""
+    """Returns {name: row}."""
     ending = f", {cpus}"
     return {row.removesuffix(ending): row for row in cells.rows()
             if row.endswith(ending)}

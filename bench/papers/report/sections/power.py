@@ -13,7 +13,7 @@ FIGURES = (("latency", "ns one way"), ("cpu", "CPU seconds in each second"))
 
 
 def tables(cells):
-    """{VPs: [case...]}"""
+    """Returns {VPs: [case...]}."""
     found = {}
     for row in cells.rows():
         match = ROW.match(row)

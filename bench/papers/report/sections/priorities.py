@@ -5,8 +5,8 @@ from bench.papers.report.blocks import Table
 
 PLACES = {"local": "Local file system", "slow": "Slow file system"}
 
-# Measured with a prototype that is not in this source any more, on 2 CPUs that
-# other programs used, too: medians of 25 interleaved runs.
+# Measured with a prototype that is no longer in the source, on 2 CPUs that
+# other programs used, too. Medians of 25 interleaved runs.
 AUTO = ("A priority for each request was tried (--io-nice auto) and not kept, "
         "because it did not win. It gave a server -12 for a read under a "
         "wanted mutex, -9 for a small read, -5 for a large one, -3 for a small "
@@ -23,7 +23,7 @@ WHY = ("A server sleeps in most calls, and the kernel soon runs a thread that "
 
 
 def tables(cells):
-    """{place: {figure: row}}"""
+    """Returns {place: {figure: row}}."""
     found = {}
     for row in cells.rows():
         place, _, figure = row.partition(", ")
@@ -46,7 +46,7 @@ def table(cells, place, rows):
 
 
 def found(cells, all_tables):
-    """The gain of -5, the paper's way, over 0."""
+    """Compares -5, the paper's way, with 0."""
     lines = []
     for place, rows in all_tables.items():
         each = []

@@ -11,7 +11,7 @@ PANELS = (("local", "read"), ("local", "write"), ("slow", "read"),
           ("slow", "write"))
 PLACES = {"local": "local file system", "slow": "slow file system"}
 OURS = ("weft process favoured", "model favoured")
-# Those that are drawn.
+# The sides that are drawn.
 SIDES = ("plain", "native", "weft uring", *OURS)
 
 

@@ -19,7 +19,7 @@ PAPER = (
 
 
 def rings(cells):
-    """{VPs: {threads: row}}"""
+    """Returns {VPs: {threads: row}}."""
     found = {}
     for row in cells.rows():
         match = ROW.match(row)
@@ -68,7 +68,7 @@ def found(cells, all_rings):
 
 
 def peers(cells, rows, where):
-    """weft's semaphores beside what there is today."""
+    """Compares weft's semaphores with today's alternatives."""
     lines = []
     for nr in (5, 1000):
         each = []

@@ -14,7 +14,7 @@ PAPER_CITIES, PAPER_RATIO = 11, 0.6
 
 
 def cities_of(cells):
-    """{cities: row}"""
+    """Returns {cities: row}."""
     found = {int(match[1]): row for row in cells.rows()
              if (match := ROW.match(row))}
     return dict(sorted(found.items()))
