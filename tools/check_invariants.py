@@ -23,7 +23,7 @@ FOLDERS = ("src", "cli", "include", "test", "bench", "tools", "examples",
 DEFINITION = re.compile(r"^ \* ([A-Z][A-Z_]*)-(\d+)\. ", re.M)
 NAME = re.compile(r"(?<![\w-])([A-Z][A-Z_]*)-(\d+)\b(?!-)")
 OLD = re.compile(r"(?<![\w.%/-])[A-Z]\d{1,2}(?![\w%-])")
-# These match, but are no names of invariants: a cache, a version of C.
+# These match but name no invariant: a cache, a version of C.
 OTHERS = re.compile(r"L[1-4] cache|C(?:11|17|23|99)\b")
 # Before a dash and a number these words name no invariant.
 ORDINARY = {"AVX", "FNV", "ISO", "SHA", "SSH", "UTF"}
@@ -52,7 +52,7 @@ def definitions(name, text):
     for match in DEFINITION.finditer(top[0]) if top else ():
         if not is_of_file(match[1], name):
             continue
-        # The match may begin at the end of the line before.
+        # The match may begin at the end of the previous line.
         offset = top.start() + match.start(1)
         yield match[1], match[2], Place(name, text.count("\n", 0, offset) + 1)
 

@@ -31,9 +31,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 SUITE = "testing"
 PACKAGES = ["libc6-dev", "linux-libc-dev", "binutils"]
 FOLDERS = ("src", "cli", "include")
-# Options of a compile command that the other compiler gets, too.
+# Options of a compile command that both compilers get.
 KEPT = re.compile(r"-(D|I|O|U|W(?!l,)|std=|f(?!lto|diagnostics)|m)")
-# Options that gcc alone knows.
+# Options that only gcc knows.
 GCC_ONLY = ("-mmemset-strategy",)
 
 

@@ -42,7 +42,7 @@ def exported(root):
 
 
 def nm(path, *args):
-    """{name: version}"""
+    """Returns {name: version}."""
     run = subprocess.run(["nm", "--format=posix", *args, str(path)],
                          check=True, text=True, capture_output=True)
     names = (line.split()[0].partition("@") for line

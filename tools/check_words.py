@@ -33,7 +33,7 @@ PEOPLE = ("administrator author contributor customer developer engineer "
 PERSON = "|".join([*(f"{noun}s?" for noun in PEOPLE), "people", "persons?"])
 # "people who", "the reader, to whom"
 OF_PEOPLE = re.compile(rf"\b({PERSON}),?\s((to|of|for|with|by|from)\s)?$", re.I)
-# The end of a sentence, and the next one's beginning.
+# The end of a sentence, and the begin of the next.
 SENTENCE = re.compile(r"[.!?][\"')]*\s+(?=[A-Z\"'(])")
 
 Rule = collections.namedtuple("Rule", "name pattern instead")
@@ -58,13 +58,13 @@ WHO = [
          "name the thread, the caller, the process"),
     Rule("whose", word("whose"), "name the owner, or use 'with' or 'of which'"),
 ]
-# In the order of the table of words. These words have no rule, since the
-# private meaning looks like the ordinary one: stop, turns, share, longest and
-# waits, protect, server, hold and held and kept, place, own and uses, part,
-# arrive, receiver, alive, end of a wait, see, tell; "ring" alone, which
-# io_uring and channels have; "arrivals", the field's word at a barrier; "look"
-# as a verb, unless "for work" follows; "retake", which is a standard term,
-# too.
+# Words of the project's first names, in the order of their table. These have no
+# rule, since the private meaning looks like the ordinary one: stop, turns,
+# share, longest and waits, protect, server, hold and held and kept, place, own
+# and uses, part, arrive, receiver, alive, end of a wait, see, tell. Nor have
+# "ring" alone, which io_uring and channels have, and "arrivals", the field's
+# word at a barrier. The same holds for "look" as a verb, unless "for work"
+# follows, and for "retake", which is a standard term.
 RETIRED = [Rule(name, word(pattern), instead) for name, pattern, instead in (
     ("ring-i-b", r"(?-i:rings? [IB]|[IB] rings?)",
      "interactive run queue, batch run queue"),
@@ -130,9 +130,8 @@ ALL = RULES + [NAMES]
 
 
 def beginnings(unit):
-    """The offsets at which sentences begin. A heading is no sentence. In a
-    document, an item or a cell that begins with a small letter is none
-    either."""
+    """Yields the offsets at which sentences begin. A heading is no sentence.
+    In a document, nor is an item or a cell that begins with a small letter."""
     text = unit.text
     if unit.kind == "heading" or not text:
         return
@@ -160,7 +159,7 @@ def matches(unit):
                 yield rule, match.start()
     for rule in RETIRED:
         for match in rule.pattern.finditer(text):
-            # A word in capitals is the name of a constant.
+            # A word in capitals is a constant's name.
             if not match[0].isupper():
                 yield rule, match.start()
 

@@ -28,7 +28,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 LINE_GOAL = 92.0
 BRANCH_GOAL = 80.0
 LEFT_OUT = r".*\b(WF_CHECK|WF_ASSERT)\w*\(.*"
-LIMIT_FACTOR = "4"  # counting makes programs slower
+LIMIT_FACTOR = "4"  # counting slows programs down
 
 
 def parse(argv):
@@ -40,7 +40,7 @@ def parse(argv):
 def forget(build):
     shutil.rmtree(build / "counters", ignore_errors=True)
     (build / "counters").mkdir()
-    # Every user that a test becomes has to find the folder.
+    # Tests also run as other users, and these have to write there.
     (build / "counters").chmod(0o777)
 
 
@@ -68,7 +68,8 @@ def dump(build):
         else:
             command = name.replace("!", "/")
             environment["COVERAGE_DUMP"] = "program"
-        if pathlib.Path(command).is_file():  # not a copy that a test had made
+        # skips copies that a test had made
+        if pathlib.Path(command).is_file():
             subprocess.run([command], env=environment, check=True)
 
 

@@ -49,8 +49,8 @@ def run(*command, **more):
 
 
 def files(root):
-    """The files of the project: those that git has and new ones, or, in a
-    tarball, all but the built ones."""
+    """Returns the project's files: git's files and new ones, or in a tarball
+    all files but the built ones."""
     if (root / ".git").exists():
         names = run("git", "-C", root, "ls-files", "-z", "--cached", "--others",
                     "--exclude-standard").split("\0")

@@ -22,7 +22,7 @@ SUITES = ("bookworm", "trixie")
 OLDER = "0.1~older"
 THREADS = 500
 INSTALLED = ("weft", "libweft0", "libweft-dev", "weft-doc")
-# The threads are counted one after the other, and all exist at the same time.
+# The program counts its threads while all of them exist.
 PROGRAM = f"""
 import threading
 gate = threading.Barrier({THREADS} + 1)
@@ -63,7 +63,7 @@ class Root:
         self.folder = folder
 
     def run(self, *command, env=None):
-        """Runs a command in the file system, with a /proc of its own."""
+        """Runs a command in the file system, with its own /proc."""
         whole = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C",
                  "DEBIAN_FRONTEND": "noninteractive", **(env or {})}
         return run("unshare", "--mount", "--pid", "--fork",
@@ -102,8 +102,8 @@ class Root:
 
 
 def older(package, folder):
-    """The same package with a lower version, also in the dependencies of the
-    others."""
+    """Makes the same package with a lower version, which also the other
+    packages' dependencies name."""
     with tempfile.TemporaryDirectory() as place:
         tree = pathlib.Path(place) / "tree"
         subprocess.run(["dpkg-deb", "-R", package, tree], check=True)

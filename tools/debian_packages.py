@@ -84,7 +84,8 @@ class Packages:
         return f"{compiler}-{max(versions, key=int)}"
 
     def fetch(self, names):
-        """Paths of these packages and of all that they depend on."""
+        """Returns the paths of these packages and of all their
+        dependencies."""
         self.apt_get("--download-only", "-y", "install", *names)
         uris = self.apt_get("--print-uris", "--reinstall", "-y", "install",
                             *names)
@@ -100,7 +101,7 @@ class Packages:
         package."""
         text = output(["apt-cache", *self.options(), "depends", "--important",
                        name])
-        # linux-image-amd64 depends on linux-image-6.12.1-amd64.
+        # For example, linux-image-amd64 depends on linux-image-6.12.1-amd64.
         kind = re.escape("-".join(name.split("-")[:2]))
         found = re.findall(rf"Depends: ({kind}\S+)", text)
         real = next(iter(found), name)
@@ -115,7 +116,7 @@ def extract(archive, tree, *names):
     options = ["--wildcards", *names] if names else []
     with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", archive],
                           stdout=subprocess.PIPE) as data:
-        # A folder of the package may be a link in the tree.
+        # A folder in the package may be a link in the tree.
         output(["tar", "-x", "-C", tree, "--keep-directory-symlink",
                 "--no-same-owner", *options], stdin=data.stdout)
 
@@ -127,7 +128,7 @@ def unpack(archives, tree):
     if stamp.exists() and stamp.read_text() == names:
         return
     shutil.rmtree(tree, ignore_errors=True)
-    # As an installed system has them.
+    # The same links as in an installed system.
     for folder in ("bin", "lib", "lib64", "sbin"):
         (tree / "usr" / folder).mkdir(parents=True)
         (tree / folder).symlink_to(f"usr/{folder}")

@@ -74,7 +74,7 @@ def declared(header):
     """{function: the symbol that a call of it refers to}"""
     names = {}
     text = own_text(header).replace("\n", " ")
-    # A function body ends a declaration as a semicolon does.
+    # A function body ends a declaration, like a semicolon.
     text = re.sub(r"\{\s*\}", ";", innermost(r"\{[^{}]*[^{}\s][^{}]*\}", text))
     for part in text.split(";"):
         redirect = re.search(r'__asm__\s*\(((?:\s*"\w*")+)\s*\)', part)
@@ -192,7 +192,7 @@ def main(argv):
     else:
         print("\n".join(f"note: {line}" for line in unclassified))
         kept = on_page(page.read_text())
-        # The row of a name that leads to another export still describes it.
+        # A name's row stays valid if the name leads to another export.
         headers = {header: {name: headers[header].get(name, name)
                             for name in kept[header]}
                    for header in compat_rows.HEADERS}

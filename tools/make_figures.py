@@ -42,7 +42,7 @@ def table(one):
     """Names to the left, figures to the right."""
     lines = [one.head, ["---", *["--:"] * (len(one.head) - 1)], *one.rows]
     text = "\n".join(f"| {' | '.join(map(cell, line))} |" for line in lines)
-    # No space at an end, and none doubled for an empty cell.
+    # No space at a line's end, and no double space for an empty cell.
     text = re.sub(r"\|  \|", "| |", text)
     return f"{one.caption}:\n\n{text}" if one.caption else text
 

@@ -25,7 +25,7 @@ import sys
 from made_page import arguments
 
 FOLDER = "docs/pictures"
-# Of one character.
+# Size of one character.
 W, H = 8, 17
 MARGIN = 8
 # Where lines leave a character: left, right, up, down.
@@ -35,7 +35,7 @@ ARMS = {"─": "lr", "┄": "lr", "│": "ud", "┆": "ud", "┌": "rd", "┐": 
 DASHED = "┄┆"
 STEP = {"l": (-1, 0), "r": (1, 0), "u": (0, -1), "d": (0, 1)}
 BACK = {"l": "r", "r": "l", "u": "d", "d": "u"}
-# Around the middle of a character.
+# Heads of arrows, around the middle of a character.
 HEADS = {"▶": "M4,0l-8,-4v8z", "◀": "M-4,0l8,-4v8z", "▲": "M0,-5l-4,9h8z",
          "▼": "M0,5l-4,-9h8z"}
 STYLE = """
@@ -69,8 +69,8 @@ def number(value):
 
 
 def meets(grid, at, arm):
-    """Does the line that leaves `at` by this arm go on in the next
-    character?"""
+    """Returns whether the line that leaves `at` by this arm continues in the
+    next character."""
     x, y = at
     dx, dy = STEP[arm]
     return BACK[arm] in ARMS.get(grid.get((x + dx, y + dy), " "), "")

@@ -91,7 +91,7 @@ def has_test(root, test):
     source = root / folder / f"{name}.c"
     if not source.is_file():
         return False
-    # OPTION makes cases of one name each.
+    # The macro OPTION makes cases with one name each.
     cases = rf"TEST\({case}\)|OPTION\({case.removeprefix('option_')},"
     return not case or re.search(cases, source.read_text()) is not None
 

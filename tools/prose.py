@@ -15,7 +15,7 @@ import re
 C_SUFFIXES = (".c", ".h", ".cpp", ".S", ".pml", ".rs", ".go", ".java", ".js")
 HASH_SUFFIXES = (".sh", ".toml", ".build", ".pl", ".rb", ".map", ".ld")
 MAN_SUFFIXES = (".1", ".3", ".in")
-# Folders with string literals that the user may see.
+# Folders with string literals that users may see.
 MESSAGES = ("src/", "cli/")
 
 C_TOKEN = re.compile(
@@ -98,7 +98,7 @@ def of_c(text, has_messages):
 
 
 def of_python(text):
-    """Comments and docstrings."""
+    """Yields comments and docstrings."""
     lines, end, nr, seen = [], 0, 1, 0
     for match in PYTHON_TOKEN.finditer(text):
         between = text[end:match.start()]
@@ -109,8 +109,8 @@ def of_python(text):
         if match["comment"] is not None and not match["comment"][:1] == "!":
             lines.append((nr, match["comment"]))
         elif match["long"] is not None:
-            # A docstring follows a colon, or stands at the start behind
-            # comments only.
+            # A docstring follows a colon, or begins the file after comments
+            # only.
             code = text[:match.start()]
             is_first = re.fullmatch(r"(\s*#[^\n]*\n)*\s*", code)
             if is_first or re.search(r":\s*\n\s*$", between):
@@ -135,7 +135,7 @@ def of_hash(text):
 
 
 def of_man(text):
-    """Macros of fonts are part of the sentence, others end it."""
+    """A macro for a font continues the sentence; other macros end it."""
     lines = []
     for nr, line in enumerate(text.splitlines(), 1):
         macro = re.match(r"\.(B|I|BR|RB|IR|RI|BI|IB)\s+(.*)", line)
@@ -172,7 +172,7 @@ def of_markdown(text):
 
 def units(name, text):
     """The units of a file; `name` is its path from the root."""
-    # The licence's line is no sentence, and no sentence continues behind it.
+    # The licence line is no sentence, and no sentence continues after it.
     text = LICENCE.sub("\n", text)
     path = pathlib.PurePath(name)
     if path.suffix == ".md":

@@ -9,7 +9,7 @@ test/regress. Where no available kernel allows a test, it has the reason.
 
 NEWEST = "6.18"
 
-# Newer than the oldest headers with which the page may be checked.
+# Calls that the oldest headers with which the page may be checked lack.
 NEWER = {
     335: "uretprobe", 336: "uprobe", 451: "cachestat", 452: "fchmodat2",
     453: "map_shadow_stack", 454: "futex_wake", 455: "futex_wait",
@@ -20,7 +20,7 @@ NEWER = {
     467: "open_tree_attr", 468: "file_getattr", 469: "file_setattr",
 }
 
-# By number: from 0 on, and from 424 on.
+# {first number: names}: from 0 on, and from 424 on.
 OLDER = {0: """
     read write open close stat fstat lstat poll lseek mmap mprotect munmap
     brk rt_sigaction rt_sigprocmask rt_sigreturn ioctl pread64 pwrite64
@@ -81,7 +81,7 @@ OLDER = {0: """
 
 
 def numbers():
-    """{number: call}"""
+    """Returns {number: call}."""
     return {first + i: name for first, names in OLDER.items()
             for i, name in enumerate(names.split())}
 

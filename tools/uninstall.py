@@ -12,8 +12,8 @@ import pathlib
 import subprocess
 import sys
 
-# The first folders below these prefixes belong to the system, also while they
-# are empty.
+# The first folders below these prefixes belong to the system, even if they are
+# empty.
 SYSTEM = {pathlib.Path("/usr"), pathlib.Path("/usr/local")}
 
 
