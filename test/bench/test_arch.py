@@ -179,7 +179,7 @@ def test_no_time_left_is_a_reason():
     assert {cell.why for cell in cells.values()} == {measuring.NO_TIME}
 
 
-def test_archives_are_what_the_kernel_reads():
+def test_the_kernel_reads_the_archives():
     data = cpio.archive({"init": b"abc", "lib/deep/libc.so.6": b"x" * 5})
     file, names = io.BytesIO(data), {}
     while True:
@@ -218,7 +218,7 @@ class Runs:
         return output.Answer(status, lines)
 
 
-def test_cases_that_fail_on_weft_only_are_told(monkeypatch):
+def test_cases_that_fail_on_weft_only_are_named(monkeypatch):
     monkeypatch.setattr(systems, "TESTS", ("sem", "fork"))
     answers = {("sem", False): (1, ("ok a", "ok b", "failed named: 0x100")),
                ("sem", True): (1, ("ok a", "failed b: 0x100")),

@@ -125,7 +125,7 @@ def test_the_documents_plots(folder):
         check(plot)
 
 
-def test_what_leaves_a_plot_is_seen(folder):
+def test_text_outside_a_plot_is_found(folder):
     """Also finds empty plots, and text on other text."""
     path = folder / "wrong.html"
     text = '<text class="x" x="{}" y="20">some words</text>'

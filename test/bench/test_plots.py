@@ -177,7 +177,7 @@ def test_text_is_escaped():
     assert "<a>" in [one.text for one in root.iter(f"{SPACE}text")]
 
 
-def test_colours_are_told_apart():
+def test_colours_differ():
     """From the ground by a contrast of 3, and from each other."""
     def light(colour):
         parts = [int(colour[at:at + 2], 16) / 255 for at in (1, 3, 5)]

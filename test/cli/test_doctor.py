@@ -217,7 +217,7 @@ def test_should_by_a_library(weft, compile_c):
     assert "threads (pthread_create)" in rows(weft("doctor", program))["should"]
 
 
-def test_should_is_not_said_of_what_cannot_run(weft, compile_c):
+def test_no_advice_for_programs_that_cannot_run(weft, compile_c):
     assert "should" not in rows(weft("doctor", compile_c("-static")))
 
 

@@ -256,7 +256,7 @@ def statistics(weft, *command):
 POLLS, HITS = "idle VPs that began to poll", "polls that found work"
 
 
-def test_who_polls(weft, compile_c):
+def test_when_a_vp_polls(weft, compile_c):
     program = compile_c("-pthread", source=SHORT_SLEEPS)
     assert statistics(weft, "--wait", "poll", "--vps", "1", program)[HITS] > 100
     for options in (["--wait", "park", "--vps", "2"], ["--vps", "1"]):
@@ -274,7 +274,7 @@ def test_polls_where_it_pays(weft, compile_c):
     pytest.fail("nobody polls")
 
 
-def test_nobody_polls_for_want_of_cpus(weft, compile_c):
+def test_no_vp_polls_if_cpus_are_scarce(weft, compile_c):
     program = compile_c("-pthread", source=SHORT_SLEEPS)
     nr = len(os.sched_getaffinity(0))
     seen = statistics(weft, "--vps", str(nr + 1), program)

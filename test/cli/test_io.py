@@ -67,7 +67,7 @@ int main(void)
 """
 
 
-def test_doctor_names_what_is_asked_for(weft):
+def test_doctor_names_requested_files(weft):
     found = rows(weft("doctor", env={"WEFT_IO": "workers"}))
     assert found["I/O backend"].startswith("workers, as WEFT_IO asks")
 

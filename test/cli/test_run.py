@@ -63,7 +63,7 @@ def test_arguments_are_left_alone(weft):
     assert result.stdout == "".join(f"<{a}>" for a in args)
 
 
-def test_argv0_is_what_was_asked_for(weft):
+def test_argv0_is_as_given(weft):
     result = weft("run", "sh", "-c", "echo $0; tr '\\0' ' ' </proc/$$/cmdline")
     assert result.stdout.startswith("sh\nsh -c")
 
@@ -188,7 +188,7 @@ def test_path_search(weft, write_file):
     assert weft("run", "true", env={"PATH": None}).returncode == 0
 
 
-def test_path_search_passes_what_cannot_be_executed(weft, write_file):
+def test_path_search_skips_other_files(weft, write_file):
     plain = write_file("frob", "#!/bin/sh\n", mode=0o644)
     good = plain.parent / "bin"
     (good / "x").mkdir(parents=True)
@@ -235,7 +235,7 @@ def test_loader_with_a_program(weft):
 def test_libc_as_a_program(weft, way):
     libc = loaded("libc.so")
     if not os.access(libc, os.X_OK):
-        pytest.skip("this libc is none")
+        pytest.skip("this libc is no program")
     result = weft("run", *way, libc)
     assert result.returncode == 0
     assert "GNU C Library" in result.stdout

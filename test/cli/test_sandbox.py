@@ -106,7 +106,7 @@ def confined(weft, compile_c):
 @pytest.mark.parametrize("action", [KILL_PROCESS, KILL_THREAD, TRAP])
 @pytest.mark.parametrize("number, name", [(PREADV2, "preadv2"),
                                           (PWRITEV2, "pwritev2")])
-def test_says_what_kills(confined, action, number, name, way):
+def test_names_the_fatal_call(confined, action, number, name, way):
     lines = confined(action, number, way).splitlines()
     assert len(lines) == 1 and lines[0].startswith("weft: ")
     assert f"kills for {name}," in lines[0]
@@ -115,5 +115,5 @@ def test_says_what_kills(confined, action, number, name, way):
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("action, number", [
     (REFUSE, PREADV2), (ALLOW, PREADV2), (TRAP, READ_OF_OTHERS)])
-def test_says_nothing_of_what_does_no_harm(confined, action, number, way):
+def test_harmless_filters_get_no_message(confined, action, number, way):
     assert confined(action, number, way) == ""

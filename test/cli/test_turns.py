@@ -157,7 +157,7 @@ int main(void)
     "sem_trywait(&none)",
     "poll(0, 0, 0)",
 ])
-def test_who_only_tries_is_stopped_there(weft, compile_c, call):
+def test_thread_in_one_call_is_preempted(weft, compile_c, call):
     program = compile_c("-pthread", "-O1", f"-DTRY={call}", source=TRIERS)
     result = weft("run", "--vps", "1", "--stats", program)
     assert result.returncode == 0, result.stderr

@@ -22,7 +22,7 @@ def test_closing_everything(how, options):
         assert statistics(weft)["threads made"] == 16
 
 
-def test_what_is_open():
+def test_open_descriptors():
     script = ("import os, threading\n"
               "def show(): print(sorted(os.listdir('/proc/self/fd')))\n"
               "show()\n"
@@ -199,7 +199,7 @@ def test_messages_go_to_standard_error_alone(tmp_path, how, says):
         (says or not data.read_text())
 
 
-def test_what_keeps_it_from_starting_is_said_once():
+def test_reason_for_no_start_is_given_once():
     """However often the program tries again."""
     script = ("import os, resource, threading\n"
               "resource.setrlimit(resource.RLIMIT_AS, (1 << 24, 1 << 24))\n"

@@ -70,7 +70,7 @@ def test_stop_and_go_on():
     on_both(dialogue)
 
 
-def test_who_reads_in_the_background_stops():
+def test_background_reader_stops():
     def dialogue(sh):
         start(sh, "$J")
         until(sh, "Stopped")

@@ -209,7 +209,7 @@ def test_signals_of_the_terminal_are_the_programs():
         assert program.end()["I/O servers lost"] == 0
 
 
-def test_kernel_threads_that_end_take_none_along(program):
+def test_an_ending_kernel_thread_ends_no_server(program):
     servers = program.begin()
     assert program.tell("p") == "owner died"
     assert program.tell("f") == DONE
@@ -297,6 +297,6 @@ def test_processes_are_refused():
         assert found["completions reported by I/O servers"] == 0
 
 
-def test_doctor_names_what_is_asked_for():
+def test_doctor_names_requested_files():
     found = run([BUILD / "weft", "doctor"], {"WEFT_IO": "process"})
     assert "process, as WEFT_IO asks" in found.stdout

@@ -121,7 +121,7 @@ def test_calls_are_documented(command, options):
     assert every - native - known == set()
 
 
-def test_what_is_asked_often_is_kept_open():
+def test_files_read_often_stay_open():
     """To find out whether a carrier sleeps, weft reads a file many times."""
     script = ("import ctypes, os, threading, time\n"
               "reader, writer = os.pipe()\n"

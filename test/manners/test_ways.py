@@ -110,7 +110,7 @@ def calls_for_what_is_there(kind, backend):
 
 @pytest.mark.parametrize("backend", WAITERS)
 @pytest.mark.parametrize("kind", READY)
-def test_what_is_there_costs_one_call(kind, backend):
+def test_ready_data_costs_one_call(kind, backend):
     found = calls_for_what_is_there(kind, backend)
     # For these the next call depends on the last one's duration, which may be
     # long on a busy machine.
@@ -124,7 +124,7 @@ def test_what_is_there_costs_one_call(kind, backend):
 
 @pytest.mark.parametrize("backend", WAITERS)
 @pytest.mark.parametrize("kind", WAITS)
-def test_what_is_not_there_is_waited_for(kind, backend):
+def test_missing_data_is_waited_for(kind, backend):
     calls, _ = calls_between_marks(trace, kind, "waits", "--io", backend)
     assert WAITERS[backend] in [call for _, call in calls]
 
@@ -138,7 +138,7 @@ def test_a_worker_waits_for_a_terminal(backend):
 
 
 @pytest.mark.parametrize("backend", WAITERS)
-def test_a_worker_opens_what_waits_for_the_other_side(backend):
+def test_a_worker_makes_opens_that_wait(backend):
     calls, opener = calls_between_marks(trace, "meeting", "waits",
                                         "--io", backend)
     assert "openat" in [call for who, call in calls if who != opener]
@@ -146,7 +146,7 @@ def test_a_worker_opens_what_waits_for_the_other_side(backend):
 
 
 @pytest.mark.parametrize("backend", WAITERS)
-def test_who_polls_many_again_and_again_waits_alone(backend):
+def test_frequent_poller_of_many_waits_itself(backend):
     calls, poller = calls_between_marks(trace, "crowd", "waits",
                                         "--io", backend)
     polls = [who for who, call in calls if call in ("poll", "ppoll")]
@@ -165,7 +165,7 @@ def test_reads_of_a_disk_are_not_tried_first_for_ever(backend):
 
 
 @pytest.mark.parametrize("kind", READY)
-def test_what_is_there_costs_no_switch(kind):
+def test_ready_data_costs_no_switch(kind):
     result = run([*WEFT, "--vps", "1", "--stats", WAYS, kind, "many"])
     assert result.returncode == 0, result.stderr
     assert statistics(result)["switches between threads"] < MANY / 10

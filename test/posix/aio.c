@@ -213,7 +213,7 @@ static void on_notice(union sigval value)
 	CHECK_EQ(sem_post(&told), 0);
 }
 
-TEST(list_that_tells)
+TEST(list_with_notification)
 {
 	struct sigevent event = { .sigev_notify = SIGEV_THREAD,
 				  .sigev_notify_function = on_notice,

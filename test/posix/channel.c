@@ -284,7 +284,7 @@ TEST(messages_in_place)
 	}
 }
 
-TEST(what_is_abandoned_is_not_sent)
+TEST(abandoned_messages_are_not_sent)
 {
 	for (uint32_t flags = 0; flags <= WEFT_CHANNEL_MANY; flags++) {
 		int fd = channel_make(8, 3, flags);
@@ -353,7 +353,7 @@ TEST(sixty_four_senders)
 	CHECK_EQ(channel_get(in), 5);
 }
 
-TEST(a_closed_receiver_is_told)
+TEST(a_closed_receiver_is_reported)
 {
 	int fd = channel_make(8, 3, 0);
 	struct weft_channel *in = channel_receiver(fd);

@@ -116,7 +116,7 @@ TEST(others_go_on_behind_a_dead_sender)
 }
 
 /* The sender that takes a dead sender's number clears the dead one's slots. */
-TEST(a_dead_sender_is_replaced_before_anybody_noticed)
+TEST(a_dead_sender_is_replaced_unnoticed)
 {
 	struct weft_channel *in, *out;
 	pid_t child;
@@ -320,7 +320,7 @@ TEST(permissions_are_those_of_a_file)
 					  .mode = 0600 };
 
 	if (geteuid() != 0)
-		SKIP("only root can become somebody else");
+		SKIP("only root can become another user");
 	snprintf(channel_name, sizeof(channel_name), "/weft-test-%d",
 		 (int)getpid());
 	CHECK_EQ(weft_channel_create(&attr, &fd_there), 0);
@@ -358,7 +358,7 @@ static int open_error(int fd)
 	return weft_channel_open(fd, WEFT_CHANNEL_RECEIVER, &c);
 }
 
-TEST(what_is_no_channel_is_refused)
+TEST(other_files_are_refused)
 {
 	int good = channel_make(8, 3, 0), pipes[2], fd;
 	struct stat st;

@@ -217,7 +217,7 @@ static void *compute(void *arg)
 }
 
 /* While all VPs compute, no kernel thread of weft's sleeps for the deadline. */
-TEST(forward_beside_who_compute)
+TEST(forward_beside_computing_threads)
 {
 	pthread_t computing[4], waiter;
 	int64_t start = now_ns();

@@ -54,7 +54,7 @@ static pthread_t start_worker(void)
 	return thread_start(work_when_told, NULL);
 }
 
-TEST(who_waits_uses_nothing)
+TEST(waiting_uses_no_cpu_time)
 {
 	pthread_t worker = start_worker();
 	int64_t before = own_ns(), used;
@@ -98,7 +98,7 @@ static void *compute_until_over(void *arg)
 	return arg;
 }
 
-TEST(clock_of_another_that_computes)
+TEST(clock_of_another_computing_thread)
 {
 	pthread_t worker = thread_start(compute_until_over, NULL);
 	int64_t before, last;

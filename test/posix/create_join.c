@@ -139,7 +139,7 @@ TEST(timed_join_of_itself)
  * A join that does not wait accepts an invalid time; ESRCH shows that the
  * thread has ended.
  */
-TEST(timed_join_of_one_that_has_ended)
+TEST(timed_join_of_an_ended_thread)
 {
 	static const struct timespec bad = { .tv_nsec = 1000000000 };
 	const struct timespec *times[] = { &bad, (void *)8 };

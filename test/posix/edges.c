@@ -82,7 +82,7 @@ static void join_nobody(void)
 /*
  * Debian's libc knows that there is no thread 0; other builds dereference it.
  */
-TEST(thread_0_is_nobody)
+TEST(thread_0_does_not_exist)
 {
 	*(void **)&join_libc =
 		module_symbol(module_second_libc(), "pthread_join");

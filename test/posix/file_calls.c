@@ -157,7 +157,7 @@ static void *send_to_nobody(void *arg)
 	return arg;
 }
 
-TEST(sendfile_to_nobody)
+TEST(sendfile_to_a_closed_peer)
 {
 	make_pattern();
 	handle(SIGPIPE, on_signal, 0);

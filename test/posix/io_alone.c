@@ -134,35 +134,35 @@ static bool has_processes(void)
 }
 
 /* A thread that only reads is bound soon: an I/O worker would be no better. */
-TEST(who_reads_alone)
+TEST(reads_alone_bind)
 {
 	start(O_RDONLY);
 	CHECK(has_processes() || parks_of(read_all, 0) < NR_CALLS / 2);
 	fuse_unmount();
 }
 
-TEST(who_writes_alone)
+TEST(writes_alone_bind)
 {
 	start(O_WRONLY | O_DSYNC);
 	CHECK(has_processes() || parks_of(write_all, 0) < NR_CALLS / 2);
 	fuse_unmount();
 }
 
-TEST(who_syncs_alone)
+TEST(syncs_alone_bind)
 {
 	start(O_RDWR);
 	CHECK(has_processes() || parks_of(sync_all, 0) < NR_CALLS);
 	fuse_unmount();
 }
 
-TEST(who_syncs_and_waits_otherwise)
+TEST(syncs_beside_other_waits_park)
 {
 	start(O_RDWR);
 	CHECK(!weft_is_active() || parks_of(sync_all, 1) > 3 * NR_CALLS);
 	fuse_unmount();
 }
 
-TEST(who_syncs_in_bunches)
+TEST(syncs_in_bunches_bind)
 {
 	const uint64_t nr_waits = 2 * NR_BUNCHES * BUNCH;
 
@@ -173,7 +173,7 @@ TEST(who_syncs_in_bunches)
 }
 
 /* This thread also pauses, so it parks for each read and each pause. */
-TEST(who_waits_otherwise)
+TEST(reads_beside_other_waits_park)
 {
 	start(O_RDONLY);
 	CHECK(!weft_is_active() || parks_of(read_all, 1) > NR_CALLS * 3 / 2);

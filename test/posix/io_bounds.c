@@ -379,7 +379,7 @@ static void close_peer(void)
 /*
  * A waiting sendfile returns the reset of the connection and raises no signal.
  */
-TEST(sendfile_to_who_closes)
+TEST(sendfile_to_a_closing_peer)
 {
 	make_contents();
 	make_pair(SOCK_STREAM);

@@ -67,7 +67,7 @@ static void *accept_one(void *arg)
 		accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC));
 }
 
-TEST(flags_of_what_is_accepted)
+TEST(flags_of_accepted_sockets)
 {
 	pthread_t thread;
 	int fd;

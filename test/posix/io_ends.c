@@ -43,7 +43,7 @@ static void *send_many(void *arg)
 	return (void *)(n < 0 ? -errno : n);
 }
 
-TEST(reset_after_what_was_there)
+TEST(reset_after_unread_data)
 {
 	pthread_t receiver;
 
@@ -69,7 +69,7 @@ static pthread_t receive_part(void *(*receive)(void *))
 	return receiver;
 }
 
-TEST(reset_after_what_came)
+TEST(reset_after_received_data)
 {
 	pthread_t receiver = receive_part(receive_all);
 

@@ -204,7 +204,7 @@ TEST(pages_wait_for_the_server)
 	char c;
 
 	if (kernel_is_before(6, 14))
-		SKIP("who waits for a page holds others up: limits.md");
+		SKIP("a thread in a page fault delays others: limits.md");
 	start_server();
 	open_file();
 	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);

@@ -93,7 +93,7 @@ static void *write_fifo(void *arg)
 	return arg;
 }
 
-TEST(fifo_takes_what_is_read)
+TEST(fifo_takes_data_as_it_is_read)
 {
 	pthread_t thread;
 	char buf[10000];

@@ -131,7 +131,7 @@ static void *accept_or_leave(void *arg)
 }
 
 /* Half of the threads are interrupted while as many connections arrive. */
-TEST(who_is_interrupted_takes_no_call_along)
+TEST(interrupted_threads_lose_no_connection)
 {
 	pthread_t threads[NR_CROWD];
 
@@ -394,7 +394,7 @@ static void give_all(void (*give)(void))
 	}
 }
 
-TEST(connections_for_those_who_poll)
+TEST(connections_for_pollers)
 {
 	pthread_t threads[NR_CROWD];
 
@@ -407,7 +407,7 @@ TEST(connections_for_those_who_poll)
 	CHECK_EQ(nr_taken, NR_ROUNDS);
 }
 
-TEST(messages_for_those_who_poll_and_receive)
+TEST(messages_for_polling_receivers)
 {
 	pthread_t threads[2 * NR_CROWD];
 

@@ -89,7 +89,7 @@ static void post_one(void)
 	post(1);
 }
 
-TEST(what_ends_a_receive)
+TEST(events_that_end_a_receive)
 {
 	struct timeval limit = { 0, 20000 };
 

@@ -51,7 +51,7 @@ TEST(poll_times_out)
 	CHECK(now_ns() - start >= 90 * NS_PER_MS);
 }
 
-TEST(poll_tells_what_is_ready)
+TEST(poll_reports_ready_descriptors)
 {
 	struct pollfd fds[4];
 	pthread_t thread;
@@ -323,7 +323,7 @@ TEST(signal_waits_until_nothing_is_ready)
 
 /* --- select -------------------------------------------------------------- */
 
-TEST(select_tells_what_is_ready)
+TEST(select_reports_ready_descriptors)
 {
 	struct timeval timeout = { 5, 0 };
 	pthread_t thread;

@@ -178,7 +178,7 @@ static void *fill_terminal(void *arg)
 	return arg;
 }
 
-TEST(terminal_takes_what_is_read)
+TEST(terminal_takes_data_as_it_is_read)
 {
 	pthread_t thread;
 	char buf[1000];

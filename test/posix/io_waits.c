@@ -329,7 +329,7 @@ TEST(senders_are_told)
 	the_sender_is_told(0);
 }
 
-TEST(senders_are_told_to_who_waits_for_all)
+TEST(waitall_returns_the_sender)
 {
 	the_sender_is_told(MSG_WAITALL);
 }

@@ -412,7 +412,7 @@ static void *set_nice_as_it_is(void *arg)
 }
 
 /* NSPR's threads set the nice value that they already have. */
-TEST(nice_values_that_are_so_already)
+TEST(nice_values_that_do_not_change)
 {
 	pthread_t threads[NR_NICE];
 	bool are_few;

@@ -194,7 +194,7 @@ static void *change_many(void *arg)
 }
 
 /* The changed threads must not get the changing thread's own changes. */
-TEST(many_by_a_thread_that_is_not_as_they_are)
+TEST(many_by_a_thread_with_other_ids)
 {
 	pthread_t threads[NR_CHANGED];
 

@@ -50,7 +50,7 @@ static void *sleep_long(void *p)
 	return NULL;
 }
 
-TEST(what_is_left_of_a_sleep)
+TEST(time_left_of_a_sleep)
 {
 	pthread_t t;
 
@@ -140,7 +140,7 @@ static void *pass_wrong(void *arg)
 	return NULL;
 }
 
-TEST(what_comes_before_the_pointer)
+TEST(errors_found_before_the_pointer)
 {
 	CHECK((file = memfd_create("file", 0)) >= 0);
 	thread_join(thread_start(pass_wrong, (void *)8));
@@ -176,7 +176,7 @@ static void *exceed(void *p)
 	return NULL;
 }
 
-TEST(sizes_that_are_none)
+TEST(sizes_too_large)
 {
 	thread_join(thread_start(exceed, map(PROT_READ | PROT_WRITE)));
 }

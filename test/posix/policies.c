@@ -435,7 +435,7 @@ static void *tell_own(void *arg)
 	return arg;
 }
 
-TEST(told_by_attributes)
+TEST(bounds_of_attributes)
 {
 	struct sched_param param = { .sched_priority = 3 };
 	pthread_attr_t attr;

@@ -45,7 +45,7 @@ static void be_like_others(void)
 	sleep_ms(1);
 }
 
-TEST(beside_one_that_computes)
+TEST(beside_a_computing_thread)
 {
 	pthread_t t;
 
@@ -116,7 +116,7 @@ static void *post_and_spin(void *arg)
  * This thread computes at real-time priority, so another CPU runs the woken
  * thread if there is one.
  */
-TEST(woken_by_one_that_computes)
+TEST(woken_by_a_computing_thread)
 {
 	pthread_t t[2];
 
@@ -146,7 +146,7 @@ static void *read_and_tell(void *arg)
  * Data arrives for a thread of higher priority while no thread enters the
  * kernel.
  */
-TEST(reader_above_one_that_computes)
+TEST(reader_above_a_computing_thread)
 {
 	pthread_t t[2];
 	pid_t child;

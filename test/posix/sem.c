@@ -135,7 +135,7 @@ static void *enter(void *arg)
 	return arg;
 }
 
-TEST(limits_who_is_inside)
+TEST(limits_threads_inside)
 {
 	pthread_t threads[50];
 

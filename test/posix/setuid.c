@@ -198,7 +198,7 @@ TEST(changed_by_a_thread)
 	CHECK_EQ(child_exit_status(change_from_a_thread), 0);
 }
 
-TEST(whoever_serves_waits_changes)
+TEST(threads_that_serve_waits_change)
 {
 	need_root();
 	CHECK_EQ(child_exit_status(change_while_others_wait), 0);

@@ -365,7 +365,7 @@ static void wait_beside_who_ends(void)
 	_exit(0);
 }
 
-TEST(first_thread_has_what_it_waits_for)
+TEST(first_thread_gets_its_signal)
 {
 	int nr_had = 0;
 	char byte;

@@ -235,7 +235,7 @@ static void ask(pthread_t thread, struct told *told)
 /*
  * Asks for the bounds before threads begin, while others end, and from inside.
  */
-TEST(told_by_others)
+TEST(bounds_read_by_other_threads)
 {
 	enum { NR = 200 };
 	static struct told told[NR];

@@ -251,7 +251,7 @@ static void block_and_forget(void)
 	change_mask(SIG_UNBLOCK);
 }
 
-TEST(forgotten_when_told_to_go_on)
+TEST(forgotten_after_sigcont)
 {
 	job_start(block_and_forget);
 	for (int i = 0; i < NR_ROUNDS; i++) {

@@ -140,7 +140,7 @@ TEST(cancelled)
 	CHECK(!sigismember(&set, SIGCHLD));
 }
 
-TEST(what_it_returns)
+TEST(returns_the_status)
 {
 	have_threads();
 	CHECK(system(NULL) != 0);

@@ -115,7 +115,7 @@ static void *take_and_end(void *arg)
 }
 
 /* The kernel undoes it at the end of the process, whichever thread waited. */
-TEST(what_is_undone)
+TEST(semaphore_undo_at_exit)
 {
 	pthread_t thread;
 	int status;
@@ -243,7 +243,7 @@ TEST(errors_of_messages)
 	CHECK_ERRNO(msgrcv(id, &m, BYTES, 1, 0), EINVAL);
 }
 
-TEST(what_ends_a_fetch)
+TEST(events_that_end_a_fetch)
 {
 	pthread_t thread;
 

@@ -212,7 +212,7 @@ TEST(timer_that_starts_threads)
 	CHECK_EQ(timer_delete(timer), 0);
 }
 
-TEST(timer_that_tells_nobody)
+TEST(timer_without_notification)
 {
 	struct sigevent event = { .sigev_notify = SIGEV_NONE };
 	struct itimerspec left;
@@ -408,7 +408,7 @@ TEST(timers_on_the_clock_of_another)
 	time_another(TIMER_ABSTIME, call);
 }
 
-TEST(timer_on_the_clock_of_one_that_has_ended)
+TEST(timer_on_the_clock_of_an_ended_thread)
 {
 	pthread_t worker = thread_start(compute_when_told, NULL);
 	struct itimerspec spec = { .it_value = { 1, 0 } }, left = spec;

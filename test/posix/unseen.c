@@ -314,7 +314,7 @@ static long fence(int command)
 }
 
 /* weft's own registration must not show: the program has to register itself. */
-TEST(fences_of_who_has_not_registered)
+TEST(fences_without_registration)
 {
 	enum { GET_REGISTRATIONS = 1 << 9 }; /* Linux 6.3 */
 	const int own = MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED;

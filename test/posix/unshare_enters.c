@@ -214,7 +214,7 @@ static int count_in_status(void)
 	return nr;
 }
 
-TEST(the_status_tells_of_one_thread)
+TEST(the_status_has_one_thread)
 {
 	for (int i = 0; i < 3; i++) {
 		int nr_tries = 0;

@@ -269,7 +269,7 @@ TEST(the_clock_of_the_first_thread_does_not_go_back)
 static pthread_key_t key;
 static __thread int own_value;
 
-TEST(the_first_thread_stays_what_it_is)
+TEST(the_first_thread_keeps_its_state)
 {
 	pthread_t self = pthread_self();
 	char name[16];

@@ -85,7 +85,7 @@ TEST(deadlines)
 
 /* --- woken by a change -------------------------------------------------- */
 
-TEST(nobody_rings)
+TEST(without_a_doorbell)
 {
 	two_waits(false);
 }

@@ -185,7 +185,7 @@ static void *await_while_polled(void *arg)
 	return NULL;
 }
 
-TEST(as_long_as_somebody_polls)
+TEST(polled_while_the_program_polls)
 {
 	struct timespec later = deadline_ms(CLOCK_MONOTONIC, 10000);
 	uint32_t *word = weft_word_new(0);

@@ -100,7 +100,7 @@ def test_only_root_makes_a_root(monkeypatch, tmp_path):
         deb_chroot.make_root("bookworm", tmp_path)
 
 
-def test_what_cannot_be_checked_is_skipped(monkeypatch, capsys, folders):
+def test_impossible_checks_are_skipped(monkeypatch, capsys, folders):
     """The other checks are made."""
     def cannot(*_):
         raise deb.Skipped("not here")

@@ -72,7 +72,7 @@ def test_apt_fails(dev):
 
 
 @pytest.mark.parametrize("uid", [0, 1000])
-def test_installs_what_is_missing(dev, tmp_path, uid):
+def test_installs_missing_packages(dev, tmp_path, uid):
     result = dev("build", dpkg_query=ALL_BUT_GCC, id=f"echo {uid}\n",
                  sudo='echo sudo >> "$LOG"\nexec "$@"\n', apt_get=RECORD,
                  meson=RECORD, ninja=RECORD)

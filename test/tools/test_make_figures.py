@@ -111,7 +111,7 @@ def test_a_figure_that_is_out_of_date(root, capsys):
     assert not stale.exists()
 
 
-def test_what_is_missing_is_told(root, capsys):
+def test_missing_peers_are_named(root, capsys):
     store(root, result("ring", "peers"))
     assert run(root) == 0 and run(root, "--check") == 0
     out = capsys.readouterr().out

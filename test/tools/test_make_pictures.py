@@ -79,7 +79,7 @@ def test_a_hyphen_is_text():
     ("T\n\n┌─┐\n\n│\n", "line 3, column 1"),
     ("T\n\na ▶ b\n", "▶ continues no line"),
 ])
-def test_what_is_no_picture(folder, text, says):
+def test_damaged_pictures(folder, text, says):
     (folder / pictures.FOLDER / "box.txt").write_text(text)
     result = run(folder)
     assert result.returncode == 1

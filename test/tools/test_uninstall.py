@@ -24,7 +24,7 @@ def uninstall(folder):
                folder / "prefix", folder=folder)
 
 
-def test_what_was_installed_is_gone(tmp_path):
+def test_installed_files_are_removed(tmp_path):
     (tmp_path / "meson.build").write_text(PROJECT)
     (tmp_path / "own.h").touch()
     (tmp_path / "other.txt").touch()

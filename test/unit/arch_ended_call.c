@@ -99,7 +99,7 @@ static void handler_ends_it(void **state)
 	assert_behind(moved, -EINTR);
 }
 
-static void handler_ends_what_was_to_be_made_again(void **state)
+static void handler_ends_a_repeated_call(void **state)
 {
 	(void)state;
 	end_poll(moved);
@@ -183,7 +183,7 @@ int main(void)
 		cmocka_unit_test(is_made_again),
 		cmocka_unit_test(number_is_in_another_register),
 		cmocka_unit_test(handler_ends_it),
-		cmocka_unit_test(handler_ends_what_was_to_be_made_again),
+		cmocka_unit_test(handler_ends_a_repeated_call),
 		cmocka_unit_test(other_results_stay),
 		cmocka_unit_test(elsewhere_nothing_changes),
 		cmocka_unit_test(with_a_time_it_is_not),

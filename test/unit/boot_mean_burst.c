@@ -137,7 +137,7 @@ static struct wf_vp *beside_an_idle_vp(void)
 }
 
 /* A thread that has computed wakes the idle VP at its next three wakes. */
-static void test_who_has_computed(void **state)
+static void test_woken_after_computing(void **state)
 {
 	struct wf_vp *vp = beside_an_idle_vp();
 	struct wf_thread *t = machine_cpu_bound();
@@ -175,7 +175,7 @@ static void test_the_only_one_stays(void **state)
 	assert_ptr_equal(wf_queue_pick(vp), one);
 }
 
-static void test_who_computes_and_yields(void **state)
+static void test_computes_and_yields(void **state)
 {
 	static const enum wf_ready ways[] = { WF_READY_PREEMPTED,
 					      WF_READY_EXPIRED };
@@ -226,9 +226,9 @@ int main(void)
 		cmocka_unit_test(test_idle_vp),
 		cmocka_unit_test(test_starvation_bound),
 		cmocka_unit_test(test_polling_is_not_charged),
-		cmocka_unit_test(test_who_has_computed),
+		cmocka_unit_test(test_woken_after_computing),
 		cmocka_unit_test(test_the_only_one_stays),
-		cmocka_unit_test(test_who_computes_and_yields),
+		cmocka_unit_test(test_computes_and_yields),
 		cmocka_unit_test(test_no_quiet_beside_an_idle_vp),
 	};
 

@@ -19,7 +19,7 @@ enum { TICK = MACHINE_TICK };
  * PREEMPT_REQUEST-2: a thread that makes calls sees the request at the next
  * one.
  */
-static void test_who_yields_is_not_signalled(void **state)
+static void test_yielding_thread_is_not_signalled(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
 	struct wf_thread *t = machine_thread(), *other = machine_thread();
@@ -39,7 +39,7 @@ static void test_who_yields_is_not_signalled(void **state)
 }
 
 /* If no thread waits, the running thread gets no request. */
-static void test_who_computes_alone_is_left_alone(void **state)
+static void test_lone_thread_gets_no_request(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
 	struct wf_thread *t = machine_thread();
@@ -68,7 +68,7 @@ static struct wf_thread *run_asked(struct wf_vp *vp)
  * PREEMPT_REQUEST-2: a thread that makes no call is uncooperative, and is
  * signalled the next times.
  */
-static void test_who_goes_on_is_signalled(void **state)
+static void test_thread_without_calls_is_signalled(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
 	struct wf_thread *t = run_asked(vp);
@@ -254,9 +254,9 @@ int main(void)
 		cmocka_unit_test(test_system_calls_are_not_disturbed),
 		cmocka_unit_test(test_time_after_an_answer),
 		cmocka_unit_test(test_time_on_another_carrier),
-		cmocka_unit_test(test_who_computes_alone_is_left_alone),
-		cmocka_unit_test(test_who_yields_is_not_signalled),
-		cmocka_unit_test(test_who_goes_on_is_signalled),
+		cmocka_unit_test(test_lone_thread_gets_no_request),
+		cmocka_unit_test(test_yielding_thread_is_not_signalled),
+		cmocka_unit_test(test_thread_without_calls_is_signalled),
 		cmocka_unit_test(test_without_proc),
 	};
 

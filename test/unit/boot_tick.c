@@ -25,7 +25,7 @@ static uint64_t runnable_wait_most_us(uint32_t vp)
 
 /* --- CPU-bound threads ---------------------------------------------------- */
 
-static void test_who_computes_is_cpu_bound(void **state)
+static void test_computing_thread_is_cpu_bound(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
 	struct wf_thread *t = machine_thread();
@@ -62,7 +62,7 @@ static void test_unknown_becomes_cpu_bound(void **state)
 	assert_int_equal(machine.nr_signals, 0);
 }
 
-static void test_who_switches_often_is_not_cpu_bound(void **state)
+static void test_busy_switcher_is_not_cpu_bound(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
 	struct wf_thread *t = machine_thread();
@@ -103,7 +103,7 @@ static void test_places(void **state)
 
 /* --- which thread is preempted ------------------------------------------ */
 
-static void test_alone_nobody_is_preempted(void **state)
+static void test_lone_thread_is_not_preempted(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
 
@@ -195,7 +195,7 @@ static void test_short_slices_beside_many(void **state)
 }
 
 /* Interactive threads never block, and the batch queue gets its share. */
-static void test_b_is_owed(void **state)
+static void test_batch_queue_is_owed(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
 	struct wf_thread *cpu_bound = machine_cpu_bound();
@@ -373,7 +373,7 @@ static void test_quiet(void **state)
 	assert_int_equal(wf_tick_quiet_ns(), 0);
 }
 
-static void test_who_blocks_pays(void **state)
+static void test_handoffs_count_as_turns(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
 	struct wf_thread *cpu_bound = machine_cpu_bound();
@@ -419,15 +419,15 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_unknown_becomes_cpu_bound),
-		cmocka_unit_test(test_who_computes_is_cpu_bound),
-		cmocka_unit_test(test_who_switches_often_is_not_cpu_bound),
+		cmocka_unit_test(test_computing_thread_is_cpu_bound),
+		cmocka_unit_test(test_busy_switcher_is_not_cpu_bound),
 		cmocka_unit_test(test_places),
-		cmocka_unit_test(test_alone_nobody_is_preempted),
+		cmocka_unit_test(test_lone_thread_is_not_preempted),
 		cmocka_unit_test(test_batch_yields_to_interactive),
 		cmocka_unit_test(test_slices_of_b),
 		cmocka_unit_test(test_slice_goes_on),
 		cmocka_unit_test(test_short_slices_beside_many),
-		cmocka_unit_test(test_b_is_owed),
+		cmocka_unit_test(test_batch_queue_is_owed),
 		cmocka_unit_test(test_timer_preempts_b),
 		cmocka_unit_test(test_others_are_spared),
 		cmocka_unit_test(test_remote_wakeup_preempts_batch),
@@ -435,7 +435,7 @@ int main(void)
 		cmocka_unit_test(test_load_balance_of_interactive),
 		cmocka_unit_test(test_load_balance_of_batch),
 		cmocka_unit_test(test_quiet),
-		cmocka_unit_test(test_who_blocks_pays),
+		cmocka_unit_test(test_handoffs_count_as_turns),
 		cmocka_unit_test(test_waits_end_when_nothing_waits),
 	};
 

@@ -48,7 +48,7 @@ static void begin(uint32_t nr_vps)
 	wf_tick_interval_update(&interval);
 }
 
-static void test_who_switches_all_the_time_is_left_alone(void **state)
+static void test_busy_switcher_gets_no_request(void **state)
 {
 	begin(2);
 	assert_int_equal(pass_tick(2, 1000), TICK);
@@ -70,7 +70,7 @@ static void test_one_that_stays_is_looked_at(void **state)
 	assert_int_equal(pass_ticks(1, 1000), LONG_TICK);
 }
 
-static void test_beside_who_computes(void **state)
+static void test_beside_a_computing_thread(void **state)
 {
 	begin(1);
 	assert_int_equal(pass_ticks(1, 1000), LONG_TICK);
@@ -94,7 +94,7 @@ static void test_where_there_is_something_to_see(void **state)
  * VPs with work poll the injection queue only at a tick, so a thread there
  * shortens the tick.
  */
-static void test_what_waits_for_the_tick(void **state)
+static void test_injected_threads_shorten_the_tick(void **state)
 {
 	uint64_t entry;
 
@@ -105,7 +105,7 @@ static void test_what_waits_for_the_tick(void **state)
 	assert_int_equal(pass_tick(1, 1000), TICK);
 }
 
-static void test_what_is_seen(void **state)
+static void test_most_and_least_switches(void **state)
 {
 	begin(2);
 	for (int n = 0; n < 7; n++)
@@ -123,12 +123,12 @@ static void test_what_is_seen(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_who_switches_all_the_time_is_left_alone),
+		cmocka_unit_test(test_busy_switcher_gets_no_request),
 		cmocka_unit_test(test_one_that_stays_is_looked_at),
-		cmocka_unit_test(test_beside_who_computes),
+		cmocka_unit_test(test_beside_a_computing_thread),
 		cmocka_unit_test(test_where_there_is_something_to_see),
-		cmocka_unit_test(test_what_waits_for_the_tick),
-		cmocka_unit_test(test_what_is_seen),
+		cmocka_unit_test(test_injected_threads_shorten_the_tick),
+		cmocka_unit_test(test_most_and_least_switches),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -312,7 +312,7 @@ void next_request_is_not_ended(void **state)
 	}
 }
 
-void hit_is_seen_and_not_told(void **state)
+void hit_needs_no_report(void **state)
 {
 	uint64_t nr_completions = wf_counters.completions;
 	uint64_t nr_at_once = wf_counters.served_at_once;
@@ -330,7 +330,7 @@ void hit_is_seen_and_not_told(void **state)
 	assert_int_equal(wf_counters.served_at_once, nr_at_once + 50);
 }
 
-void wait_is_told(void **state)
+void wait_is_reported(void **state)
 {
 	bool is_process = wf_options.io == WF_IO_PROCESS;
 	uint64_t nr_completions = wf_counters.completions;

@@ -44,7 +44,7 @@ int call_end(struct call *c);
 /* Tests that run with both kinds of workers. */
 void waits_are_served(void **state);
 void next_request_is_not_ended(void **state);
-void hit_is_seen_and_not_told(void **state);
-void wait_is_told(void **state);
+void hit_needs_no_report(void **state);
+void wait_is_reported(void **state);
 
 #endif

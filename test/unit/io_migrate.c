@@ -89,7 +89,7 @@ static void receive_from_pair(struct wf_request *receive, int ends[2],
 }
 
 /* Data that came before the migration is not lost, nor is a cancellation. */
-static void what_came_before_follows(void **state)
+static void earlier_data_is_not_lost(void **state)
 {
 	static struct wf_request receive, poll_of;
 	static struct wf_thread nobody;
@@ -114,7 +114,7 @@ static void what_came_before_follows(void **state)
 }
 
 /* The number may belong to another file by now, so the request stays. */
-static void waits_for_what_was_closed_stay(void **state)
+static void waits_for_closed_files_stay(void **state)
 {
 	static struct wf_request receive;
 	int ends[2], others[2];
@@ -144,7 +144,7 @@ static void waits_for_what_was_closed_stay(void **state)
  * over. So a thread that may exit hands over none: it waits for the owner, and
  * gives up after some time.
  */
-static void who_may_exit_hands_nothing_over(void **state)
+static void exiting_threads_hand_nothing_over(void **state)
 {
 	static struct wf_request receive;
 	struct wf_thread *owner = wf_self;
@@ -167,7 +167,7 @@ static void who_may_exit_hands_nothing_over(void **state)
  * Exclusive waits do not migrate: until the kernel has given one up, it would
  * take wakes from other waiters.
  */
-static void who_is_one_of_several_stays(void **state)
+static void exclusive_waits_stay(void **state)
 {
 	static struct wf_request polls;
 	int ends[2];
@@ -193,7 +193,7 @@ static void who_is_one_of_several_stays(void **state)
  * Requests that a closing thread handed over migrate: once it sleeps, it takes
  * no completions.
  */
-static void requests_follow_from_who_closes(void **state)
+static void requests_of_a_closing_thread_migrate(void **state)
 {
 	static struct wf_request receive;
 	int ends[2];
@@ -267,11 +267,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(requests_follow_their_vp),
-		cmocka_unit_test(what_came_before_follows),
-		cmocka_unit_test(waits_for_what_was_closed_stay),
-		cmocka_unit_test(who_may_exit_hands_nothing_over),
-		cmocka_unit_test(who_is_one_of_several_stays),
-		cmocka_unit_test(requests_follow_from_who_closes),
+		cmocka_unit_test(earlier_data_is_not_lost),
+		cmocka_unit_test(waits_for_closed_files_stay),
+		cmocka_unit_test(exiting_threads_hand_nothing_over),
+		cmocka_unit_test(exclusive_waits_stay),
+		cmocka_unit_test(requests_of_a_closing_thread_migrate),
 		cmocka_unit_test(waits_for_words_end),
 		cmocka_unit_test(ids_are_used_once),
 	};

@@ -166,7 +166,7 @@ static void failures_teach_nothing(void **state)
 	assert_int_equal(wf_path_latency_nr, 0);
 }
 
-static void addresses_that_are_none(void **state)
+static void opens_without_a_path(void **state)
 {
 	struct wf_open o = wf_open_of(AT_FDCWD, NULL, O_RDONLY, 0);
 
@@ -243,7 +243,7 @@ int main(void)
 		cmocka_unit_test(one_now_and_then),
 		cmocka_unit_test(below_a_directory),
 		cmocka_unit_test(failures_teach_nothing),
-		cmocka_unit_test(addresses_that_are_none),
+		cmocka_unit_test(opens_without_a_path),
 		cmocka_unit_test(fifo_on_a_slow_file_system),
 		cmocka_unit_test(fifos),
 		cmocka_unit_test(names_of_the_process),

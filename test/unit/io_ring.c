@@ -82,7 +82,7 @@ static unsigned int push_poll(void)
 }
 
 /* The close of a file submits only the requests that concern the file. */
-static void closing_submits_what_it_concerns(void **state)
+static void closing_submits_requests_of_the_file(void **state)
 {
 	unsigned int fd;
 
@@ -100,7 +100,7 @@ static void closing_submits_what_it_concerns(void **state)
  * A computing thread makes no call that could submit later, so the poll submits
  * at once.
  */
-static void what_computes_is_not_waited_for(void **state)
+static void beside_a_computing_thread_it_submits(void **state)
 {
 	static struct wf_thread cpu_bound = { .cpu_bound = WF_CPU_BOUND_NOW };
 
@@ -258,8 +258,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_threads_wake),
-		cmocka_unit_test(closing_submits_what_it_concerns),
-		cmocka_unit_test(what_computes_is_not_waited_for),
+		cmocka_unit_test(closing_submits_requests_of_the_file),
+		cmocka_unit_test(beside_a_computing_thread_it_submits),
 		cmocka_unit_test(a_request_waits_for_some_points),
 		cmocka_unit_test(some_are_handed_over_at_a_time),
 		cmocka_unit_test(receives_are_tried_where_there_is_something),

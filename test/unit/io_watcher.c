@@ -223,7 +223,7 @@ static void reader_and_writer_of_one_number(void **state)
 	assert_int_equal(result_of(&reader), 1);
 }
 
-static void all_polls_are_told(void **state)
+static void all_polls_are_woken(void **state)
 {
 	struct call in = { .r.op_flags = POLLIN }, also_in = in;
 	struct call urgent = { .r.op_flags = POLLPRI };
@@ -239,7 +239,7 @@ static void all_polls_are_told(void **state)
 	assert_int_equal(result_of(&urgent), -ECANCELED);
 }
 
-static void what_has_no_readiness(void **state)
+static void files_without_readiness(void **state)
 {
 	struct call file = { .r.op_flags = POLLIN }, closed = file;
 	int fd = memfd_create("file", 0);
@@ -252,7 +252,7 @@ static void what_has_no_readiness(void **state)
 	assert_int_equal(result_of(&closed), -EBADF);
 }
 
-static void who_gives_up_takes_nothing(void **state)
+static void given_up_waits_take_nothing(void **state)
 {
 	struct call c = { 0 };
 	char byte;
@@ -268,7 +268,7 @@ static void who_gives_up_takes_nothing(void **state)
 	assert_int_equal(c.nr_done, 1);
 }
 
-static void waitall_keeps_what_has_come(void **state)
+static void waitall_keeps_received_bytes(void **state)
 {
 	struct call c = { 0 };
 	int left;
@@ -426,7 +426,7 @@ static void no_worker_is_to_be_had(void **state)
 }
 
 /* poll reports the sender as ready, but the send would wait. */
-static void what_is_ready_for_nothing(void **state)
+static void ready_but_not_writable(void **state)
 {
 	struct sockaddr_un name = listen_somewhere(SOCK_DGRAM);
 	int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
@@ -446,7 +446,7 @@ static void what_is_ready_for_nothing(void **state)
 }
 
 /* The number has become a file's, unseen by weft. */
-static void nobody_waits_for_what_cannot_be_armed(void **state)
+static void unarmable_files_end_the_wait(void **state)
 {
 	struct call in = { 0 }, urgent = { .r.op_flags = POLLPRI };
 	int copy = dup(ends[0]), file = memfd_create("file", 0);
@@ -480,17 +480,17 @@ int main(void)
 		TEST(data_goes_to_the_reader),
 		TEST(first_come_first_served),
 		TEST(reader_and_writer_of_one_number),
-		TEST(all_polls_are_told),
-		TEST(what_has_no_readiness),
-		TEST(who_gives_up_takes_nothing),
-		TEST(waitall_keeps_what_has_come),
+		TEST(all_polls_are_woken),
+		TEST(files_without_readiness),
+		TEST(given_up_waits_take_nothing),
+		TEST(waitall_keeps_received_bytes),
 		TEST(wait_is_on_the_file),
 		TEST(number_is_used_again),
 		TEST(wait_that_begins_just_before_the_close),
 		TEST(one_accept_at_a_time),
 		TEST(no_worker_is_to_be_had),
-		TEST(what_is_ready_for_nothing),
-		TEST(nobody_waits_for_what_cannot_be_armed),
+		TEST(ready_but_not_writable),
+		TEST(unarmable_files_end_the_wait),
 		TEST(forked_child_starts_afresh),
 	};
 

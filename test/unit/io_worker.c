@@ -113,7 +113,7 @@ static void watched_requests_go_back(void **state)
 	assert_memory_equal(data, "abcdef", 6);
 }
 
-static void what_was_not_handed_over(void **state)
+static void requests_not_handed_over(void **state)
 {
 	struct wf_request r = { .op = IORING_OP_ACCEPT };
 
@@ -206,10 +206,10 @@ int main(void)
 		cmocka_unit_test(next_request_is_not_ended),
 		cmocka_unit_test(calls_that_fail),
 		cmocka_unit_test(watched_requests_go_back),
-		cmocka_unit_test(what_was_not_handed_over),
+		cmocka_unit_test(requests_not_handed_over),
 		cmocka_unit_test(there_are_enough),
-		cmocka_unit_test(hit_is_seen_and_not_told),
-		cmocka_unit_test(wait_is_told),
+		cmocka_unit_test(hit_needs_no_report),
+		cmocka_unit_test(wait_is_reported),
 		cmocka_unit_test(forked_child_has_none),
 	};
 

@@ -72,7 +72,7 @@ static void killed_in_a_wait(void **state)
 	assert_int_equal(wf_counters.servers_lost, nr_lost + 1);
 	while (kill(pid, 0) == 0)
 		usleep(100);
-	wait_is_told(state);
+	wait_is_reported(state);
 }
 
 static void killed_with_nothing_to_do(void **state)
@@ -83,7 +83,7 @@ static void killed_with_nothing_to_do(void **state)
 	wf_worker_check(NULL, &c.r);
 	kill_worker(&c);
 	for (int i = 0; i < 3; i++)
-		wait_is_told(state);
+		wait_is_reported(state);
 }
 
 /* The requester checks too late to see that its worker has died. */
@@ -286,20 +286,20 @@ static int compute_no_more(void **state)
 	return 0;
 }
 
-static void who_computes_is_signalled(void **state)
+static void computing_thread_is_signalled(void **state)
 {
 	for (int i = 1; i <= 50; i++) {
-		wait_is_told(state);
+		wait_is_reported(state);
 		assert_int_equal(nr_signals, i);
 	}
 }
 
 /* If the handler may not complete the request, the supervisor does. */
-static void signal_that_comes_amiss(void **state)
+static void signal_at_the_wrong_time(void **state)
 {
 	nr_to_refuse = 50;
 	for (int i = 1; i <= 50; i++)
-		wait_is_told(state);
+		wait_is_reported(state);
 	assert_int_equal(nr_to_refuse, 0);
 }
 
@@ -308,7 +308,7 @@ static void signal_that_never_comes(void **state)
 {
 	carrier.is_notified = true;
 	for (int i = 0; i < 5; i++)
-		wait_is_told(state);
+		wait_is_reported(state);
 	assert_int_equal(nr_signals, 0);
 	assert_true(carrier.is_notified);
 }
@@ -316,7 +316,7 @@ static void signal_that_never_comes(void **state)
 static void carrier_that_is_gone(void **state)
 {
 	carrier.tid = INT32_MAX;
-	wait_is_told(state);
+	wait_is_reported(state);
 	assert_int_equal(nr_signals, 0);
 	assert_false(carrier.is_notified);
 }
@@ -325,16 +325,16 @@ static void carrier_that_is_gone(void **state)
  * The supervisor makes the waiting thread runnable without a signal if a VP is
  * idle, runs no thread, or runs a thread that is not to yield.
  */
-static void nobody_is_signalled_for_nothing(void **state)
+static void no_signal_without_need(void **state)
 {
 	wf_sched.nr_idle = 1;
-	wait_is_told(state);
+	wait_is_reported(state);
 	wf_sched.nr_idle = 0;
 	vp.cur = NULL;
-	wait_is_told(state);
+	wait_is_reported(state);
 	vp.cur = &computes;
 	fake_yields = false;
-	wait_is_told(state);
+	wait_is_reported(state);
 	assert_int_equal(nr_signals, 0);
 }
 
@@ -379,7 +379,7 @@ static void threads_serve_when_processes_go(void **state)
 	call_wake(&c);
 	call_result(&c);
 	wf_store_relaxed(&wf_os_execs, 0);
-	wait_is_told(state);
+	wait_is_reported(state);
 }
 
 #define while_computing(test) \
@@ -389,8 +389,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(waits_are_served),
-		cmocka_unit_test(wait_is_told),
-		cmocka_unit_test(hit_is_seen_and_not_told),
+		cmocka_unit_test(wait_is_reported),
+		cmocka_unit_test(hit_needs_no_report),
 		cmocka_unit_test(next_request_is_not_ended),
 		cmocka_unit_test(killed_in_a_wait),
 		cmocka_unit_test(killed_with_nothing_to_do),
@@ -402,11 +402,11 @@ int main(void)
 		cmocka_unit_test(connections_are_not_lost),
 		cmocka_unit_test(opens),
 		cmocka_unit_test(killed_at_any_time),
-		while_computing(who_computes_is_signalled),
-		while_computing(signal_that_comes_amiss),
+		while_computing(computing_thread_is_signalled),
+		while_computing(signal_at_the_wrong_time),
 		while_computing(signal_that_never_comes),
 		while_computing(carrier_that_is_gone),
-		while_computing(nobody_is_signalled_for_nothing),
+		while_computing(no_signal_without_need),
 		while_computing(killed_at_any_time),
 		cmocka_unit_test(threads_serve_where_processes_cannot),
 		cmocka_unit_test(threads_serve_when_processes_go),

@@ -140,7 +140,7 @@ static void two_pollers(void **state)
 	assert_int_equal(nr_woken, 1);
 }
 
-static void nobody_is_woken_beside_a_poller(void **state)
+static void no_wake_beside_a_poller(void **state)
 {
 	wf_idle_begin(&vps[0]);
 	wf_idle_poll_begin(&vps[1]);
@@ -165,7 +165,7 @@ static void leaves_with_nothing_more(void **state)
 	assert_int_equal(vps[1].counters.hand_overs, 0);
 }
 
-static void hands_over_what_is_injected(void **state)
+static void hands_over_injected_threads(void **state)
 {
 	wf_idle_begin(&vps[0]);
 	wf_idle_poll_begin(&vps[1]);
@@ -176,7 +176,7 @@ static void hands_over_what_is_injected(void **state)
 	assert_int_equal(vps[1].counters.hand_overs, 1);
 }
 
-static void hands_over_what_is_worth_it(void **state)
+static void hands_over_if_worth_a_wake(void **state)
 {
 	wf_idle_begin(&vps[0]);
 	wf_idle_poll_begin(&vps[1]);
@@ -200,7 +200,7 @@ static void hands_over_after_the_role(void **state)
 	assert_int_equal(vps[1].counters.hand_overs, 1);
 }
 
-static void hands_over_to_nobody(void **state)
+static void no_hand_over_without_an_idle_vp(void **state)
 {
 	wf_idle_poll_begin(&vps[1]);
 	inject(7);
@@ -234,12 +234,12 @@ int main(void)
 		TEST(sleepers_go_offline),
 		TEST(one_poller),
 		TEST(two_pollers),
-		TEST(nobody_is_woken_beside_a_poller),
+		TEST(no_wake_beside_a_poller),
 		TEST(leaves_with_nothing_more),
-		TEST(hands_over_what_is_injected),
-		TEST(hands_over_what_is_worth_it),
+		TEST(hands_over_injected_threads),
+		TEST(hands_over_if_worth_a_wake),
 		TEST(hands_over_after_the_role),
-		TEST(hands_over_to_nobody),
+		TEST(no_hand_over_without_an_idle_vp),
 		TEST(the_tick_sees_to_a_poller),
 	};
 

@@ -140,7 +140,7 @@ static void test_several(void **state)
 }
 
 /* Beside a computing thread: the monitor preempts it at once. */
-static void test_beside_who_computes(void **state)
+static void test_beside_a_computing_thread(void **state)
 {
 	struct wf_vp *vp = begin(2, false);
 
@@ -198,7 +198,7 @@ int main(void)
 		cmocka_unit_test(test_just_woken),
 		cmocka_unit_test(test_never_ran),
 		cmocka_unit_test(test_several),
-		cmocka_unit_test(test_beside_who_computes),
+		cmocka_unit_test(test_beside_a_computing_thread),
 		cmocka_unit_test(test_own_vp),
 		cmocka_unit_test(test_not_in_a_queue),
 	};

@@ -70,7 +70,7 @@ static void check_turns(int nr, struct wf_thread *(*make)(void), uint64_t seed)
 	}
 }
 
-static void test_who_computes(void **state)
+static void test_computing_thread(void **state)
 {
 	uint64_t seed = test_seed();
 
@@ -90,7 +90,7 @@ static void test_others(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_who_computes),
+		cmocka_unit_test(test_computing_thread),
 		cmocka_unit_test(test_others),
 	};
 

@@ -95,7 +95,7 @@ static void what_is_being_dismissed_does_not_start(void **state)
 	assert_int_equal(wf_service_start(run, &self, &tid), 0);
 }
 
-static void what_runs_stays_dismissed(void **state)
+static void running_service_stays_dismissed(void **state)
 {
 	assert_int_equal(wf_service_start(run, &self, &tid), 0);
 	wf_service_dismiss_begin(&tid);
@@ -116,7 +116,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			what_is_being_dismissed_does_not_start, set_up,
 			tear_down),
-		cmocka_unit_test_setup_teardown(what_runs_stays_dismissed,
+		cmocka_unit_test_setup_teardown(running_service_stays_dismissed,
 						set_up, tear_down),
 	};
 

@@ -55,7 +55,7 @@ static void shrinks_to_nothing(void **state)
 	assert_true(wf_spin_budget_begin(&b) > 0);
 }
 
-static void follows_what_it_is_worth(void **state)
+static void follows_the_value_of_polling(void **state)
 {
 	struct wf_spin_budget b = { 0 };
 
@@ -67,7 +67,7 @@ static void follows_what_it_is_worth(void **state)
 }
 
 /* The spin budget covers frequent wakes, whatever a wake costs. */
-static void covers_what_comes_often(void **state)
+static void covers_frequent_wakes(void **state)
 {
 	const int64_t often_ns = 20000, wakes_ns[] = { 0, 1000, 9000, 40000 };
 
@@ -118,8 +118,8 @@ int main(void)
 		cmocka_unit_test(polls_not_before_it_is_known_to_pay),
 		cmocka_unit_test(grows_to_cover_idle_times),
 		cmocka_unit_test(shrinks_to_nothing),
-		cmocka_unit_test(follows_what_it_is_worth),
-		cmocka_unit_test(covers_what_comes_often),
+		cmocka_unit_test(follows_the_value_of_polling),
+		cmocka_unit_test(covers_frequent_wakes),
 		cmocka_unit_test(yields),
 	};
 

@@ -98,7 +98,7 @@ static void test_beside_several(void **state)
 }
 
 /* THROTTLE-1: real-time threads that leave enough are never disturbed. */
-static void test_those_who_leave_enough(void **state)
+static void test_realtime_that_leaves_enough(void **state)
 {
 	struct wf_thread *fifo, *other;
 
@@ -282,7 +282,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_twentieth),
 		cmocka_unit_test(test_beside_several),
-		cmocka_unit_test(test_those_who_leave_enough),
+		cmocka_unit_test(test_realtime_that_leaves_enough),
 		cmocka_unit_test(test_ends_when_not_used),
 		cmocka_unit_test(test_yield_while_throttled),
 		cmocka_unit_test(test_by_itself),

@@ -396,7 +396,7 @@ static void test_destroy_after_broadcast(void **state)
 }
 
 /* COND-8: the counted waiter has left and freed its mutex. */
-static void test_broadcast_to_one_who_has_left(void **state)
+static void test_broadcast_after_the_waiter_left(void **state)
 {
 	struct wf_mutex *m = mmap(NULL, WF_PAGE, PROT_READ | PROT_WRITE,
 				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -423,7 +423,7 @@ int main(void)
 		cmocka_unit_test(test_moved_waiter_is_interrupted),
 		cmocka_unit_test(test_waiters_with_two_mutexes),
 		cmocka_unit_test(test_destroy_after_broadcast),
-		cmocka_unit_test(test_broadcast_to_one_who_has_left),
+		cmocka_unit_test(test_broadcast_after_the_waiter_left),
 	};
 
 	fake_seed();

@@ -65,7 +65,7 @@ static void test_interrupted(void **state)
  * A wait leaves a mark in the word. The mark is not a permit and does not
  * hinder a post.
  */
-static void test_nobody_waits_any_more(void **state)
+static void test_no_waiter_is_left(void **state)
 {
 	struct timespec ts = fake_time(CLOCK_MONOTONIC, 1000);
 	struct wf_sem s;
@@ -223,7 +223,7 @@ int main(void)
 		cmocka_unit_test(test_results),
 		cmocka_unit_test(test_libc_layout),
 		cmocka_unit_test(test_interrupted),
-		cmocka_unit_test(test_nobody_waits_any_more),
+		cmocka_unit_test(test_no_waiter_is_left),
 		cmocka_unit_test(test_handed_over),
 		cmocka_unit_test(test_given_back),
 		cmocka_unit_test(test_permits_are_conserved),
