@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Maps the file and walks its ELF tables. The file may be any path that the
+ * user names, so elf.c checks each offset, and a file that is no ELF file
+ * has no imports.
+ */
 #include "imports.h"
 
 #include "elf.h"

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Each row tries the feature and reports what the kernel answers. A version
+ * number would not do: containers, seccomp filters, limits and sysctls refuse
+ * calls that the kernel has. Tries that could change this process, such as a
+ * ring or a kernel thread, are undone at once or made in a child.
+ */
 #include "system.h"
 
 #include <errno.h>
