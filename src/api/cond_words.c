@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds out which protocol libc has. The version number does not decide it,
- * since distributions move fixes between versions. So this file makes an object
- * with counts of waiters that do not exist. It calls libc's signal and
- * broadcast, and compares the words with those of each protocol. Before that it
- * finds the flags' word by libc's pthread_cond_init. With counts in the wrong
- * words, libc could take its internal lock for held, and wait for ever.
+ * Finds out which of two protocols libc's process-shared condition variables
+ * follow, since weft's threads and libc's may wait for the same one. The
+ * version number does not decide it, since distributions move fixes between
+ * versions. So this file makes an object with counts of waiters that do not
+ * exist. It calls libc's signal and broadcast, and compares the words with
+ * those of each protocol. Before that it finds the flags' word by libc's
+ * pthread_cond_init. With counts in the wrong words, libc could take its
+ * internal lock for held, and wait for ever.
  */
 #include "api/cond_words.h"
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table has one row for each call. Most calls change their caller with any
- * arguments. For the other calls a function checks the arguments. So a thread
- * that only reads state, or sets the value that it has, is not bound.
+ * The system calls about the kernel state of a thread, in a table with one row
+ * for each call. Most of them change a thread with any arguments, and the
+ * caller then needs a kernel thread of its own. For the other calls a function
+ * checks the arguments. So a thread that only reads state, or sets the value
+ * that it has, is not bound.
  */
 #include "api/kernel_calls.h"
 

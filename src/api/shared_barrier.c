@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The object has libc's words. `come` counts the threads that have arrived, and
- * `gone` those that have left. An arriving thread gets the next number,
- * beginning with 1. `done` is the last number that may leave, and a thread
- * sleeps until `done` reaches its number.
+ * Process-shared barriers, on libc's words and by its rules, since a process
+ * without weft may wait at the same barrier. `come` counts the threads that
+ * have arrived, and `gone` those that have left. An arriving thread gets the
+ * next number, beginning with 1. `done` is the last number that may leave, and
+ * a thread sleeps until `done` reaches its number.
  *
  * SHARED_BARRIER-1. Threads with numbers up to `done` may leave. `done` is a
  *     multiple of the count, only grows within one use of the numbers, and

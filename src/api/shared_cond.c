@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Follows glibc's two protocols: that of 2.25 to 2.40, and that of 2.41, which
- * distributions have also put into older versions. Each waiter gets the next
- * place. All waiters before `start` have a signal. The others are in two
- * groups: the first gets the signals, and new waiters join the second. The
- * groups are 0 and 1 in the words below, and swap their roles.
+ * Process-shared condition variables, on libc's words and by its rules, since a
+ * process without weft may wait for the same one. glibc has had two protocols:
+ * that of 2.25 to 2.40, and that of 2.41, which distributions have also put
+ * into older versions. Each waiter gets the next place. All waiters before
+ * `start` have a signal. The others are in two groups: the first gets the
+ * signals, and new waiters join the second. The groups are 0 and 1 in the words
+ * below, and swap their roles.
  *
  * SHARED_COND-1. The lock protects `start`, `size`, and the number of places of
  *     the first group (in the lock's word). It also protects the number of the

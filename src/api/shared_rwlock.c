@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The object has libc's words. `readers` is the lock: three flags below the
- * number of counted readers, which hold the lock or wait for it. WRITER is set
- * while one writer is the first: the next to hold the lock, or its holder.
- * The first writer holds the lock if WRITE_PHASE is set, too. Readers and the
- * first writer sleep on `phase`, other writers on `first`. Unlocking is libc's
- * function: it compares the caller's number with the writer's, and while a
- * writer holds the lock no other thread unlocks it.
+ * Process-shared reader-writer locks, on libc's words and by its rules, since a
+ * process without weft may use the same lock. `readers` is the lock: three
+ * flags below the number of counted readers, which hold the lock or wait for
+ * it. WRITER is set while one writer is the first: the next to hold the lock,
+ * or its holder. The first writer holds the lock if WRITE_PHASE is set, too.
+ * Readers and the first writer sleep on `phase`, other writers on `first`.
+ * Unlocking is libc's function: it compares the caller's number with the
+ * writer's, and while a writer holds the lock no other thread unlocks it.
  *
  * SHARED_RWLOCK-1. Counted readers hold the lock while WRITE_PHASE is clear. It
  *     is set only while no reader is counted and WRITER is set. The first

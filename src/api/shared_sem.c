@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The object is one 64-bit word of libc's. The lower half is the value, and
- * the futex that threads sleep on. The upper half counts the waiters. A post
- * increments the value, and wakes one thread if there are waiters.
+ * Process-shared semaphores, on libc's word and by its rules, since a process
+ * without weft may use the same semaphore. The word has 64 bits. Its lower half
+ * is the value, and the futex that threads sleep on. The upper half counts the
+ * waiters. A post increments the value, and wakes one thread if there are
+ * waiters.
  *
  * SHARED_SEM-1. A thread counts itself as a waiter before it sleeps. It takes a
  *     permit and leaves the count in one step. So the count is never too low.

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ld.so copies GLIBC_TUNABLES before it reads it, and puts the copy into envp.
- * In the original, which stays where the kernel has put it, ld.so ends each
- * tunable with a 0 byte. The function finds the original by its place behind
- * the string before, copies the text back, and lets envp point to it.
+ * Puts GLIBC_TUNABLES back to where the kernel has passed it. ld.so copies the
+ * string before it reads it, and puts the copy into envp. In the original,
+ * which stays in its place, ld.so ends each tunable with a 0 byte. The function
+ * finds the original by its place behind the string before, copies the text
+ * back, and lets envp point to it.
  */
 #include "boot/environment.h"
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * At each tick the monitor marks the end of each run queue and notes the CPU
- * time that the VP has used. When the head of the queue passes the mark, all
- * threads before the mark have run. The VP's CPU time since the mark is then
- * how long the last of them has waited. The longest such time goes into the
- * counters.
+ * Measures how long runnable threads wait, at a cost for each tick and not for
+ * each thread. At each tick the monitor marks the end of each run queue and
+ * notes the CPU time that the VP has used. When the head of the queue passes
+ * the mark, all threads before the mark have run. The VP's CPU time since the
+ * mark is then how long the last of them has waited. The longest such time goes
+ * into the counters.
  */
 #include "boot/latency_stats.h"
 

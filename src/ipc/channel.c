@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sending and receiving. A sender claims a slot, copies the message and
- * publishes it. A receiver copies the message out, and waits if there is none.
+ * Sending and receiving on a channel. A sender claims a slot, copies the
+ * message and publishes it. A receiver copies the message out, and waits if
+ * there is none.
  *
  * A received message stays in its slot until the next call for this end. So a
  * reply that the program sends first does not wait for the slot's cache line,

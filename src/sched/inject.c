@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A circular array under a lock, which doubles when it is full. It has entries,
- * and does not link threads: a joiner may claim a not-yet-started thread while
- * its entry is still in here.
+ * The injection queue and the remote queues: each is a circular array under a
+ * lock, which doubles when it is full. It has entries, and does not link
+ * threads: a joiner may claim a not-yet-started thread while its entry is still
+ * in here.
  */
 #include "sched/inject.h"
 

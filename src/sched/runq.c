@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A circular array. Its owner pushes at both ends, and all VPs take at the head
- * by a compare-and-swap. Positions count up and wrap at 2^32; a position's slot
- * is its remainder. The head word has the first entry's position and a version.
+ * A run queue is a circular array. Its owner pushes at both ends, and all VPs
+ * take at the head by a compare-and-swap. Positions count up and wrap at 2^32;
+ * a position's slot is its remainder. The head word has the first entry's
+ * position and a version.
  *
  * RUNQ-1. head <= tail <= head + WF_RUNQ_SIZE (positions wrap, differences do
  *     not).

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The report is made in one buffer and written by one write. So the reports of
- * several processes do not mix, neither on standard error nor in a file to
- * which all of them append.
+ * Prints the counters for --stats, as text or as JSON. The report is made in
+ * one buffer and written by one write. So the reports of several processes do
+ * not mix, neither on standard error nor in a file to which all of them append.
  */
 #include "trace/report.h"
 

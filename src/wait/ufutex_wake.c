@@ -194,6 +194,10 @@ void wf_ufutex_change(const void *addr, wf_ufutex_change_fn *change, void *arg)
 	wf_runtime_leave(me);
 }
 
+/*
+ * Locks both in the order of their addresses. So two requeues between the same
+ * words, in opposite directions, do not wait for each other.
+ */
 static void lock_two(const struct wf_thread *me, struct wf_bucket *a,
 		     struct wf_bucket *b)
 {

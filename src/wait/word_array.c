@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One reservation of address space, cut into arrays. The kernel adds pages as
- * words are made. Free words are linked through `old`. A poll compares a group
- * of words at a time (arch/words.h).
+ * The words of weft_word_new, which lie side by side so that a poll can compare
+ * a group of them at a time (arch/words.h). They and their old values are
+ * arrays in one reservation of address space, to which the kernel adds pages as
+ * words are made. Free words are linked through `old`.
  *
  * Rejected: words of 8 bytes. A poll would check half as many at a time. A
  * thread that waits for more than a number can use an address elsewhere.
