@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Compares the functions that a program imports with the table of deviations.h.
- * Only rows with ALWAYS count.
+ * Only rows with ALWAYS count: the other functions differ in rare uses only,
+ * and most programs import some of them.
  */
 #include "differs.h"
 

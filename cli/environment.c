@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Keeps the variables in an array that is copied from envp, with room for one
- * page more of entries.
+ * Builds an environment without libc's setenv, since bare.c runs without libc.
+ * The variables are in an array that is copied from envp, with room for one
+ * page more of entries: the command sets only a few.
  */
 #include "environment.h"
 

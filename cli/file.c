@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Opens and maps files by raw system calls, so that code without libc can use
- * it.
+ * Opens and maps files by raw system calls, since bare.c runs without libc.
  */
 #include "file.h"
 

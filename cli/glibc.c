@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Executes libc.so.6, which then prints its version.
+ * Finds the version in the file of libc itself: libc.so.6 has the sentence that
+ * it prints when it is executed. The command is linked statically, so its own
+ * gnu_get_libc_version() would give the version of the machine that built it.
  */
 #include "glibc.h"
 

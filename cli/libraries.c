@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs the program's dynamic loader with --list and reads the paths that it
- * prints. Then reads the program's RUNPATH for folders beside the program, and
- * visits the libraries in them.
+ * Asks the program's own dynamic loader, by --list, which libraries it finds:
+ * only the loader knows all of its rules. Libraries that a program loads later
+ * are not in that list. So this file also reads the program's RUNPATH for
+ * folders beside the program, and visits the libraries in them.
  */
 #include "libraries.h"
 

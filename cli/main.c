@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * weft: the command. It selects the subcommand and has the functions that print
- * messages.
+ * The weft command. It calls the function of the subcommand. The functions that
+ * print messages for all subcommands are here, too.
  */
 #include <ctype.h>
 #include <limits.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads the links in /proc and resolves paths with libc's realpath.
+ * Reads the links in /proc and resolves paths with libc's realpath. bare.c has
+ * functions of the same names that need no libc.
  */
 #include "place.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Allocates strings from a static area first, then from the kernel. Nothing is
- * freed.
+ * Strings without malloc, since bare.c runs without libc. They are allocated
+ * from a static area first, then from the kernel. They are never freed: the
+ * command becomes the program or ends soon.
  */
 #include "text.h"
 

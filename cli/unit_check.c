@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A table maps keys of a unit to functions that judge their values. Each
- * function prints a row and may add lines to the drop-in that solve the
- * problem. Keys that look harmful and are not have a table of their own.
+ * Finds out which settings of a unit keep weft from working. A table maps keys
+ * of a unit to functions that judge their values. Each function prints a row
+ * and may add lines to the drop-in that solve the problem. Keys that look
+ * harmful and are not have a table of their own.
  */
 #include "unit_check.h"
 

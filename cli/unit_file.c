@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds the unit in systemd's folders, reads it and its drop-ins in systemd's
- * order, and keeps the settings of the section [Service].
+ * Finds the unit in systemd's folders, and reads it and its drop-ins in
+ * systemd's order. It keeps the settings of the section [Service]. The files
+ * are read without systemd, so they may be those of another root.
  */
 #include "unit_file.h"
 

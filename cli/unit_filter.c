@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Applies the filter's settings to each system call of unit_calls.h, in order:
- * the last item that names the call decides.
+ * Finds out whether a unit's seccomp filter refuses system calls that weft
+ * makes. It applies the filter's settings to each system call of unit_calls.h,
+ * in order: the last item that names the call decides.
  */
 #include "unit_filter.h"
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads offsets in glibc's structures from the _thread_db_* tables, which libc
- * exports for libthread_db. These are triples {bits, count, offset} for fields
- * and single words for sizes. Functions are looked up by name. The word for
- * clean-ups is found by a trial: a clean-up is pushed, and the TCB searched for
- * its address.
+ * Finds the offsets of the fields in glibc's structures that weft writes, since
+ * they differ between versions of glibc. They are in the _thread_db_* tables,
+ * which libc exports for libthread_db. These are triples {bits, count, offset}
+ * for fields and single words for sizes. Functions are looked up by name. The
+ * word for clean-ups is found by a trial: a clean-up is pushed, and the TCB
+ * searched for its address.
  */
 #include "libc/layout.h"
 

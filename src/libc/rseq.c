@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel unregisters an area only if the call has the length that libc has
- * registered, which glibc does not publish. glibc registers __rseq_size bytes,
- * but at least the 32 of the first version; until 2.40 __rseq_size was these
- * 32. This tries that length and the lengths of newer versions.
+ * Unregisters the area in which the kernel tells a thread of libc its CPU. It
+ * describes a kernel thread, and threads of weft move between kernel threads,
+ * so they would read the wrong CPU. The kernel unregisters an area only if the
+ * call has the length that libc has registered, which glibc does not publish.
+ * glibc registers __rseq_size bytes, but at least the 32 of the first version;
+ * until 2.40 __rseq_size was these 32. This tries that length and the lengths
+ * of newer versions.
  *
  * The area may be written only after it is unregistered: the kernel ends a
  * process that has changed a registered area by SIGSEGV.

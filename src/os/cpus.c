@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * /proc/self/cgroup names the process's group in each hierarchy.
- * /proc/self/mountinfo tells where hierarchies are mounted, and which group is
- * the top of each mount. Each group from the process's group up to that top may
- * have a quota, and the least counts:
+ * Counts the CPUs of the affinity mask, and those that a quota of a control
+ * group amounts to. /proc/self/cgroup names the process's group in each
+ * hierarchy. /proc/self/mountinfo tells where hierarchies are mounted, and
+ * which group is the top of each mount. Each group from the process's group up
+ * to that top may have a quota, and the least counts:
  *
  *     version 2   cpu.max: "QUOTA PERIOD" or "max PERIOD"
  *     version 1   cpu.cfs_quota_us (-1: none) and cpu.cfs_period_us
