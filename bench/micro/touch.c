@@ -6,8 +6,8 @@
  *     bench_touch [PERCENT [THREADS [STACK_KB]]]
  *
  * For each thread it writes two neighbouring pages at the top of a stack, for
- * the frames and the TLS block, and the bytes that a runtime and libc keep
- * elsewhere. The kernel takes all of the time.
+ * the frames and the TLS block. It also writes as many bytes as a runtime and
+ * libc keep elsewhere. The kernel takes all of the time.
  */
 #include <stddef.h>
 #include <string.h>

@@ -35,8 +35,8 @@ struct registers {
 
 /*
  * A leaf function that loads *in into the registers and into the red zone of
- * its stack, executes one instruction `rounds` (at least 1) times, and stores
- * in *ret_out what it finds then.
+ * its stack. It executes one instruction `rounds` (at least 1) times, and then
+ * stores in *ret_out what it finds there.
  */
 void registers_hold(const struct registers *in, struct registers *ret_out,
 		    uint64_t rounds, int level);

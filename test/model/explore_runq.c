@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/sched/runq.c in every order of its accesses, on a queue of 2 or 4: an
+ * src/sched/runq.c in every order of its accesses, on a queue of 2 or 4. An
  * owner and thieves do a few operations each, then the queue is emptied. Each
- * entry that was put in must have come out once, and if all were put in at the
- * tail, no thread gets one that is older than its last.
+ * entry that was put in must have come out once. If all were put in at the
+ * tail, no thread may get an entry that is older than its last.
  *
  * A thread's operations are a string:
  *

@@ -6,9 +6,10 @@
  *
  * The command, in the end, runs a program with marks (step.h). Without -s it
  * only answers the marks. With it, each section is run thrice to count its
- * instructions; then again and again, with k single steps from its beginning
- * before the kernel thread gets the signal, for k from 0 until the section
- * always ends before that, in strides if it has more than POSITIONS.
+ * instructions. Then it is run again and again. The kernel thread makes k
+ * single steps from the section's beginning and then gets the signal. k grows
+ * from 0 until the section always ends before that, in strides if it has more
+ * than POSITIONS.
  *
  * Between a section's beginning and the injection the thread gets none of
  * those signals from others. A section begins only when one of them has been

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* wf_park and its relatives, made of the waits of fake_wait.c. */
+/* wf_ufutex_park and its relatives, made of the waits of fake_wait.c. */
 #include "wait/ufutex_internal.h"
 
 static int parked(struct wf_thread *t, const struct wf_ufutex_note *note)

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All stacks lie in one reserved range, aligned to their size, so that a
- * thread's index gives its stack and its stack pointer its descriptor. The
- * lowest page of each stays without access, as a guard.
+ * All stacks lie in one reserved range, aligned to their size. So a thread's
+ * index gives its stack, and its stack pointer gives its descriptor. The lowest
+ * page of each stack stays without access, as a guard.
  *
- * A thread register points to static TLS, beside libc's own thread descriptor:
- * on x86-64 to the descriptor, behind static TLS; elsewhere to a place above
- * the descriptor and below static TLS, and on MIPS 0x7000 bytes further. libc
- * makes both and clears its descriptor; what it needs there of a thread that it
- * has not made is the thread's number, on x86-64 the two guards, that there are
- * several threads, a link in a list of threads, from which fork() takes the
- * caller, and that the memory for rseq is not in use.
+ * A thread register points to static TLS, beside libc's own thread descriptor.
+ * On x86-64 it points to the descriptor, behind static TLS. Elsewhere it points
+ * to a place above the descriptor and below static TLS, and on MIPS 0x7000
+ * bytes further.
+ *
+ * libc makes both and clears its descriptor. It needs some facts there of a
+ * thread that it has not made: the thread's number, on x86-64 the two guards,
+ * and that there are several threads. It also needs a link in a list of
+ * threads, from which fork() takes the caller, and the fact that the memory for
+ * rseq is not in use.
  */
 #include "memory.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Peterson's lock, for two threads, by loads and stores. A thread says that it
- * wants the lock, lets the other one go first, and waits as long as the other
- * wants the lock and has not let this one go first since.
+ * wants the lock, and lets the other thread go first. Then it waits until the
+ * other does not want the lock, or has let this one go first since.
  *
  * PETERSON-1. The wish is visible before the turn: lock_store_fence.
  * PETERSON-2. Wish and turn are visible before the thread looks at the other's:

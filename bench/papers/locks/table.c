@@ -6,10 +6,10 @@
  *     bench_locks PERCENT KIND [THREADS]
  *
  * THREADS is how many threads the lock is made for (2). A batch locks many
- * locks and then unlocks them all, with one reading of the clock on each side
- * of both, and what a reading takes is subtracted. The median of all batches is
- * printed: a batch that was interrupted does not count. The process has a
- * second thread, because libc may leave out atomic instructions without one.
+ * locks and then unlocks them all. The clock is read on each side of both, and
+ * what a reading takes is subtracted. The median of all batches is printed: a
+ * batch that was interrupted does not count. The process has a second thread,
+ * because libc may leave out atomic instructions without one.
  */
 #include <errno.h>
 #include <semaphore.h>

@@ -2,10 +2,10 @@
 /*
  * usage: bench_count_calls COMMAND...
  *
- * Runs a command and prints how many system calls it and all its threads and
- * children have made, as a line "calls NUMBER", and as a line "call_N NUMBER"
- * for each system call N among them. The command's own output is dropped. The
- * exit status is the command's, 77 if it cannot be traced.
+ * Runs a command and counts the system calls that it and all its threads and
+ * children make. Prints the sum as a line "calls NUMBER", and a line "call_N
+ * NUMBER" for each system call N among them. The command's own output is
+ * dropped. The exit status is the command's, 77 if it cannot be traced.
  */
 #include <errno.h>
 #include <signal.h>

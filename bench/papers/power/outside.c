@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Latency or power: another process writes a word in shared memory; n threads
- * here, the first of which waits for it, pass a token on by wait words, and
- * the last writes the answer, for which the other process polls.
+ * Latency or power: another process writes a word in shared memory and polls
+ * for the answer. Of n threads here the first waits for the word. The threads
+ * pass a token on by wait words, and the last writes the answer.
  *
  * usage: bench_outside PERCENT N PAUSE_US
  *

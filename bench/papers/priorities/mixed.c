@@ -9,8 +9,9 @@
  * The reads are of FILE, which has MIB MiB, at places in no order, and leave
  * nothing in the page cache. The writes go to COPY, and stay there. After MS
  * milliseconds it prints the time of a small read, median and 99th percentile,
- * of a turn with the mutex, the megabytes read and written in each second, and
- * the share of a CPU that the computing thread has had.
+ * and that of a turn with the mutex. It also prints the megabytes read and
+ * written in each second, and the share of a CPU that the computing thread has
+ * had.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -4,12 +4,12 @@
  *
  *     tsp CITIES [THREADS [PERCENT [LOCK [PAIRS]]]]
  *
- * Tours of few cities lie in a queue. Each thread takes one, tries all ways to
- * go on, and leaves a way as soon as it is as long as the best tour that any
- * thread has found. With 0 threads the caller does the same without threads
- * and locks. Prints the length of the shortest tour and the
- * nanoseconds of one search, threads made and joined, of as many searches as
- * take a while (PERCENT of the usual).
+ * Beginnings of tours, of few cities, lie in a queue. Each thread takes one and
+ * tries all ways to go on. It leaves a way as soon as that is as long as the
+ * best tour that any thread has found. With 0 threads the caller does the same
+ * without threads and locks. Prints the length of the shortest tour and the
+ * nanoseconds of one search, with making and joining its threads. The search is
+ * repeated for a while (PERCENT of the usual time).
  *
  * LOCK is the kind of the locks: a name of ../locks/locks.h. With PAIRS each
  * thread locks and unlocks that often for each city that it visits, to count
