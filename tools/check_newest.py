@@ -4,10 +4,10 @@
 
 usage: tools/check_newest.py BUILD
 
-Unpacks the compilers and the C library's headers into BUILD/testing, installs
-nothing, and compiles each file there with the flags that BUILD has for it and
--Werror. It compiles with optimisation, since many warnings come from it, and
-writes no object. It keeps the packages: the next run downloads only newer
+Unpacks the compilers and the C library's headers into BUILD/testing, and
+installs nothing. There it compiles each file with the flags that BUILD has for
+it and -Werror. It compiles with optimisation, since many warnings come from it,
+and writes no object. It keeps the packages: the next run downloads only newer
 ones.
 
 The mirror is the one that apt has for Debian. If there is none, or it cannot

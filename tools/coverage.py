@@ -5,9 +5,10 @@
 usage: tools/coverage.py BUILD
 
 BUILD has been configured with -Dcoverage=true and is built. The script runs
-the tests and writes BUILD/summary.json, with line_percent and branch_percent
-of all of src/ and of each file, and BUILD/coverage.html, a page by folder with
-the lines that no test reaches. It fails if tests fail, or below the goals.
+the tests and writes two files. BUILD/summary.json has line_percent and
+branch_percent of all of src/ and of each file. BUILD/coverage.html is a page by
+folder with the lines that no test reaches. The script fails if tests fail, or
+below the goals.
 
 Branches of WF_CHECK and WF_ASSERT are left out: a test that takes them ends its
 process. Processes that end by SIGKILL, _exit or exec are counted, too: see

@@ -3,9 +3,9 @@
 """Makes the last section of docs/reference/syscalls.md, from syscall_rows.py:
 how weft handles each system call of the kernel.
 
-Also checks that every call of <asm/unistd_64.h> has a row, that each row about
-threads names a test that exists, and that src/api/kernel_calls.c has rows for
-calls about threads only.
+Also checks that every call of <asm/unistd_64.h> has a row, and that each row
+about threads names a test that exists. src/api/kernel_calls.c has to have rows
+for calls about threads only.
 
 usage: make_syscalls.py [--check] [ROOT]
 """

@@ -4,7 +4,7 @@
 
 Each makes weft do nothing, or the wrong thing, in one place. The tables are
 test/mutants/*.toml. A row has a name, the file, a text that occurs once in it,
-the text that replaces it, and the suites of which one must notice the change
+the text that replaces it, and suites. One of the suites must notice the change
 by an assertion: a crash or a hang does not count. Suites are
 
     posix PROGRAM[:CASE] [OPTIONS OF test/posix/run.py]

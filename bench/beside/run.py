@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 """Groups of threads of different kinds beside each other: how many steps each
 group makes, natively and on weft in turn on the same CPUs, with one VP and
-with two. Prints each pair in which a group makes less than half of its native
-steps and the other does not make up for it, or in which a thread was without a
-step for longer than 50 ms and twice as long as natively; writes all samples to
-a JSON file.
+with two. Prints a pair if one group makes less than half of its native steps
+and the other does not make up for it. Also prints it if a thread was without a
+step for longer than 50 ms and twice as long as natively. All samples go to a
+JSON file.
 
 usage: bench/beside/run.py [--runs N] [--vps N] [--only KIND] [--json FILE]
 

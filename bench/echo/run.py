@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """An echo server with a thread for each connection, natively and on weft with
-each way of waiting for descriptors, beside Go's net package and loops over
-epoll and io_uring as lower bounds. The server has one CPU, its client another.
+each way of waiting for descriptors. Beside it are Go's net package, and loops
+over epoll and io_uring as lower bounds. The server has one CPU, its client
+another.
 
-The server's CPU time for a request, requests per second, and the memory of a
-connection's thread: pages, page tables and the kernel's memory for kernel
-threads, without sockets.
+The figures are the server's CPU time for a request, requests per second, and
+the memory of a connection's thread: pages, page tables and the kernel's memory
+for kernel threads, without sockets.
 """
 
 import argparse

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Repeats the stress programs and the real programs on weft, with 1, 2 and 4
-VPs, with and without a high rate of preemption, for a time or a number of
-rounds; one round is every program in every configuration once.
+VPs, with and without a high rate of preemption. It ends after a time or a
+number of rounds; one round is every program in every configuration once.
 
 usage: test/stress/run.py [OPTIONS] [TIME|ROUNDS]
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Decoding while reading: a file of sound is read in units and decoded, by one
 thread, or by one that reads and one that decodes. How much of the waiting for
-the file do two threads hide, with decoders that take half as long as the
-reading, as long, and twice as long?
+the file do two threads hide? The decoders take half as long as the reading, as
+long, and twice as long.
 
 One CPU for everything but the slow file system's server. At best two threads
 take as long as the longer of reading and decoding alone.

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""NPTL beside LinuxThreads and weft: what a thread's look-up of itself, a call
-of a mutex or a semaphore, a context switch, a creation and a join cost, and
-what the paper had for the first two.
+"""NPTL beside LinuxThreads and weft: the cost of a thread's look-up of itself,
+of a call of a mutex or a semaphore, of a context switch, a creation and a join.
+The first two stand beside the paper's figures.
 
 LinuxThreads is a model (bench/papers/linuxthreads), preloaded into the same
 programs. Each side runs with one CPU, then with all. A ratio with a ~ may be 1:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """File I/O that blocks only its caller: a file is read and written in units of
-8 to 256 KiB, on a local file system and on one as slow as in a network, from
-the page cache and not, while another thread spins. How long it takes, and how
-much of the wait the other thread can use.
+8 to 256 KiB while another thread spins. The file system is local or as slow as
+one in a network, and the data is in the page cache or not. The figures are how
+long it takes, and how much of the wait the other thread can use.
 
 One CPU for everything but the slow file system's server.
 """

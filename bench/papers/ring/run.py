@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A ring of threads, each waiting for its neighbour to write into its buffer:
-by real-time signals, by polling, by a polling agent that signals, by wait words
-on weft, where agents switch straight to the thread, and by what else there is.
+"""A ring of threads, each waiting for its neighbour to write into its buffer.
+They wait by real-time signals, by polling, by a polling agent that signals, or
+in one of several other ways. On weft they also wait by wait words, where agents
+switch straight to the thread.
 
 The page names ways that cannot be created or take over 10 s a round. A way that
 takes so long for some number of threads is not tried with more.
