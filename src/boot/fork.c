@@ -105,6 +105,8 @@ void wf_boot_fork_child(void)
 	bool by_vfork_child = wf_vfork_child_fork_child();
 	struct wf_thread *t = wf_self;
 
+	wf_ranks_carried(0); /* all locks are made anew */
+
 	if (wf_is_started())
 		wf_signal_fork_child(t, by_vfork_child);
 	if (t != NULL && t->carrier != NULL) {

@@ -281,7 +281,7 @@ static struct wf_thread *begin_change(void)
 	for (;;) {
 		struct wf_thread *t = wf_preempt_broadcast_begin();
 
-		if (wf_spin_trylock(&change.lock))
+		if (wf_spin_trylock(&change.lock, WF_RANK_SETXID))
 			return t;
 		wf_preempt_broadcast_end();
 		wf_runtime_leave(t);

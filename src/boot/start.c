@@ -369,7 +369,7 @@ int wf_boot_start(void)
 		return 0;
 	if (wf_boot_stays_native())
 		return -EAGAIN;
-	wf_spin_lock(&start_lock);
+	wf_spin_lock(&start_lock, WF_RANK_START);
 	if (!wf_is_started())
 		err = start_locked(t);
 	wf_spin_unlock(&start_lock);

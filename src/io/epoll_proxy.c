@@ -146,7 +146,7 @@ struct wf_epoll_proxy *wf_epoll_proxy_get(int fd, bool is_in_doubt)
 	struct bucket *b = bucket_of(fd);
 	struct wf_epoll_proxy *p;
 
-	wf_spin_lock(&b->lock);
+	wf_spin_lock(&b->lock, WF_RANK_EPOLL_PROXY);
 	p = find_locked(b, fd, is_in_doubt);
 	if (p != NULL) {
 		/* seq_cst: EPOLL_PROXY-3. */
@@ -168,7 +168,7 @@ void wf_epoll_proxy_put(struct wf_epoll_proxy *p)
 	if (p == NULL)
 		return;
 	b = bucket_of(p->number);
-	wf_spin_lock(&b->lock);
+	wf_spin_lock(&b->lock, WF_RANK_EPOLL_PROXY);
 	p->nr_users--;
 	free_locked(p);
 	wf_spin_unlock(&b->lock);
@@ -202,7 +202,7 @@ static void detach_from(struct bucket *b, unsigned int first, unsigned int last)
 	uint64_t mask = wf_signals_close(me);
 	struct wf_epoll_proxy *p;
 
-	wf_spin_lock(&b->lock);
+	wf_spin_lock(&b->lock, WF_RANK_EPOLL_PROXY);
 	p = atomic_load(&b->proxy);
 	if (p != NULL && (unsigned int)p->number >= first &&
 	    (unsigned int)p->number <= last)

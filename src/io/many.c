@@ -143,7 +143,7 @@ static void begin(struct wf_request_scope *scope)
 {
 	struct wf_many *m = wait_of(scope);
 
-	wf_spin_lock(&list_lock);
+	wf_spin_lock(&list_lock, WF_RANK_MANY);
 	wf_list_add_tail(&waits, &m->link);
 	wf_spin_unlock(&list_lock);
 	atomic_fetch_add(&nr_waits, 1);
@@ -154,7 +154,7 @@ static void begin(struct wf_request_scope *scope)
 
 static void end(struct wf_request_scope *scope, bool is_done)
 {
-	wf_spin_lock(&list_lock);
+	wf_spin_lock(&list_lock, WF_RANK_MANY);
 	wf_list_del(&wait_of(scope)->link);
 	wf_spin_unlock(&list_lock);
 	atomic_fetch_sub(&nr_waits, 1);
@@ -249,7 +249,7 @@ static void visit_waits(unsigned int first, unsigned int last, visit_fn *visit)
 		return;
 	me = wf_runtime_enter();
 	mask = wf_signals_close(me);
-	wf_spin_lock(&list_lock);
+	wf_spin_lock(&list_lock, WF_RANK_MANY);
 	for (struct wf_list *l = waits.next; l != &waits; l = l->next)
 		visit_all(wf_container_of(l, struct wf_many, link), first, last,
 			  visit);

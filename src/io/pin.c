@@ -44,7 +44,7 @@ static struct bucket *lock(int fd)
 {
 	struct bucket *b = &buckets[(unsigned int)fd % NR_BUCKETS];
 
-	wf_spin_lock(&b->lock);
+	wf_spin_lock(&b->lock, WF_RANK_PIN);
 	if (b->waits.next == NULL)
 		wf_list_init(&b->waits);
 	return b;

@@ -250,7 +250,7 @@ int wf_supervisor_start(void)
 
 	if (wf_load_acquire(&is_started))
 		return 0;
-	wf_spin_lock(&start_lock);
+	wf_spin_lock(&start_lock, WF_RANK_SUPERVISOR);
 	if (!wf_load_relaxed(&is_started)) {
 		wf_vp_io_report = finish_marked;
 		err = wf_worker_start_thread(run);

@@ -242,7 +242,8 @@ static void run(void *arg)
 	struct epoll_event events[NR_EVENTS];
 
 	wf_os_set_thread_name("weft-watcher");
-	wf_spin_lock(&start_lock); /* until the set is published */
+	wf_spin_lock(&start_lock,
+		     WF_RANK_WATCHER); /* until the set is published */
 	wf_spin_unlock(&start_lock);
 	for (;;) {
 		long nr;
@@ -271,7 +272,7 @@ static int start(void)
 {
 	int err = 0, fd;
 
-	wf_spin_lock(&start_lock);
+	wf_spin_lock(&start_lock, WF_RANK_WATCHER);
 	if (wf_watcher_set_fd() < 0) {
 		fd = wf_watcher_set_make();
 		err = fd < 0 ? fd : wf_worker_start_thread(run);

@@ -25,7 +25,7 @@ struct wf_watcher_bucket *wf_watcher_set_lock(uint32_t index)
 {
 	struct wf_watcher_bucket *b = &buckets[index];
 
-	wf_spin_lock(&b->lock);
+	wf_spin_lock(&b->lock, WF_RANK_WATCHER_SET);
 	if (b->requests.next == NULL) /* for the first time */
 		wf_list_init(&b->requests);
 	return b;

@@ -81,7 +81,7 @@ static _Atomic bool is_refused; /* the kernel refuses to make processes */
 
 static void put(struct wf_worker **list, struct wf_worker *s)
 {
-	wf_spin_lock(&lists_lock);
+	wf_spin_lock(&lists_lock, WF_RANK_WORKER_LISTS);
 	s->next = *list;
 	*list = s;
 	wf_spin_unlock(&lists_lock);
@@ -91,7 +91,7 @@ static struct wf_worker *take(struct wf_worker **list)
 {
 	struct wf_worker *s;
 
-	wf_spin_lock(&lists_lock);
+	wf_spin_lock(&lists_lock, WF_RANK_WORKER_LISTS);
 	s = *list;
 	if (s != NULL)
 		*list = s->next;
@@ -126,7 +126,7 @@ static bool give_job(struct wf_worker *s, struct wf_request *r,
 {
 	bool is_there;
 
-	wf_spin_lock(&s->lock);
+	wf_spin_lock(&s->lock, WF_RANK_WORKER);
 	is_there = wf_load_relaxed(&s->tid) != 0;
 	if (is_there) {
 		s->job = r;
@@ -200,7 +200,7 @@ bool wf_worker_is_free(void)
 {
 	bool is_any;
 
-	wf_spin_lock(&lists_lock);
+	wf_spin_lock(&lists_lock, WF_RANK_WORKER_LISTS);
 	is_any = idle[0] != NULL || idle[1] != NULL || unused != NULL;
 	wf_spin_unlock(&lists_lock);
 	return is_any || wf_load_relaxed(&nr_workers) < WF_NR_WORKERS - NR_OWN;
@@ -212,7 +212,7 @@ int wf_worker_start_thread(void (*run)(void *))
 {
 	int err;
 
-	wf_spin_lock(&own_lock);
+	wf_spin_lock(&own_lock, WF_RANK_OWN_WORKER);
 	if (own == NULL || own >= wf_workers + wf_load_relaxed(&nr_workers))
 		own = take_number(WF_NR_WORKERS);
 	err = own == NULL ? -EAGAIN : wf_worker_start(own, false, run);
@@ -260,7 +260,7 @@ void wf_worker_finish(struct wf_thread *me, struct wf_worker *s)
 {
 	struct wf_request *r;
 
-	wf_spin_lock(&s->lock);
+	wf_spin_lock(&s->lock, WF_RANK_WORKER);
 	r = take_job_locked(s);
 	wf_spin_unlock(&s->lock);
 	if (r != NULL)
@@ -273,7 +273,7 @@ void wf_worker_check(struct wf_thread *me, struct wf_request *r)
 	uint32_t yet = WF_WORKER_YET;
 	bool is_complete = false;
 
-	wf_spin_lock(&s->lock);
+	wf_spin_lock(&s->lock, WF_RANK_WORKER);
 	/*
 	 * s has another job if s was killed and the supervisor has recovered r.
 	 * Then r is done, or another worker will report it.
@@ -304,7 +304,7 @@ void wf_worker_cancel(const struct wf_request *r)
 	if (number == 0) /* not handed over yet */
 		return;
 	s = &wf_workers[number - 1];
-	wf_spin_lock(&s->lock);
+	wf_spin_lock(&s->lock, WF_RANK_WORKER);
 	if (s->job == r) { /* WORKER-2 */
 		wf_store_relaxed(&s->is_asked, true);
 		send_signal(s, WF_WORKER_END_SIGNAL);
@@ -334,7 +334,7 @@ int wf_worker_lose(struct wf_worker *s)
 	struct wf_request *r;
 	int pid;
 
-	wf_spin_lock(&s->lock);
+	wf_spin_lock(&s->lock, WF_RANK_WORKER);
 	pid = wf_load_relaxed(&s->tid);
 	wf_store_relaxed(&s->tid, 0);
 	if ((wf_load_relaxed(&s->word) & WF_WORKER_GO) == 0)
@@ -366,7 +366,7 @@ static uint32_t ask_to_go(int sig)
 	for (uint32_t i = 0; i < wf_worker_count(); i++) {
 		struct wf_worker *s = &wf_workers[i];
 
-		wf_spin_lock(&s->lock);
+		wf_spin_lock(&s->lock, WF_RANK_WORKER);
 		if (s->is_process && wf_load_relaxed(&s->tid) != 0) {
 			nr++;
 			atomic_fetch_or(&s->word, WF_WORKER_GO);
@@ -427,7 +427,7 @@ void wf_worker_signal(uint32_t number, int sig)
 {
 	struct wf_worker *s = &wf_workers[number];
 
-	wf_spin_lock(&s->lock);
+	wf_spin_lock(&s->lock, WF_RANK_WORKER);
 	send_signal(s, sig);
 	wf_spin_unlock(&s->lock);
 }

@@ -175,6 +175,7 @@ static void start_thread(void *arg)
 {
 	struct wf_worker *s = arg;
 
+	wf_ranks_carried(0); /* the TLS may be a former worker's */
 	wf_os_set_signal_mask(~WF_PREEMPT_BIT);
 	s->run(s);
 }
@@ -274,7 +275,7 @@ static int wait_for_start(struct wf_worker *s, int pid)
 	}
 	if (state > 0 && (wf_load_acquire(&s->owner) & FUTEX_OWNER_DIED) == 0)
 		return 0;
-	wf_spin_lock(&s->lock);
+	wf_spin_lock(&s->lock, WF_RANK_WORKER);
 	left = wf_load_relaxed(&s->tid);
 	wf_store_relaxed(&s->tid, 0);
 	wf_spin_unlock(&s->lock);

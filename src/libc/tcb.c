@@ -145,7 +145,7 @@ void wf_tcb_link(uintptr_t tcb)
 	void **links = (void **)(tcb + wf_libc.list_offset);
 	void **next;
 
-	wf_spin_lock(&list_lock);
+	wf_spin_lock(&list_lock, WF_RANK_TCB_LIST);
 	next = wf_load_relaxed(first);
 	links[0] = next;
 	links[1] = (void *)first;

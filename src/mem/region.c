@@ -154,7 +154,7 @@ int wf_region_take(struct wf_slot_class *c, char **ret_low, char **ret_save_top,
 {
 	int err;
 
-	wf_spin_lock(&c->lock);
+	wf_spin_lock(&c->lock, WF_RANK_SLOT_CLASS);
 	err = take_locked(c, ret_low, ret_save_top, ret_number);
 	wf_spin_unlock(&c->lock);
 	return err;

@@ -194,7 +194,7 @@ static struct wf_slot_class *make_class(size_t stack, size_t guard, bool tight)
 	struct wf_slot_class *c;
 	uint32_t nr;
 
-	wf_spin_lock(&classes_lock);
+	wf_spin_lock(&classes_lock, WF_RANK_SLOT_CLASSES);
 	c = find_class(stack, guard, tight);
 	nr = wf_load_relaxed(&nr_classes);
 	if (c == NULL && nr < MAX_CLASSES) {

@@ -362,7 +362,7 @@ void wf_os_pass_barrier(void)
 		wf_sys(SYS_nanosleep, &store_buffers_drain, NULL);
 }
 
-void wf_spin_lock_slow(struct wf_spin *s)
+void wf_spin_lock_slow(struct wf_spin *s, enum wf_rank rank)
 {
 	/*
 	 * 100 spins take about 1 us; then the holder is likely not running. If
@@ -373,7 +373,7 @@ void wf_spin_lock_slow(struct wf_spin *s)
 	const struct timespec nap = { .tv_nsec = 50 * WF_NS_PER_US };
 	int spins = 0, yields = 0;
 
-	while (!wf_spin_trylock(s)) {
+	while (!wf_spin_take(s, rank)) {
 		while (wf_load_relaxed(&s->word) != 0) {
 			if (++spins < SPINS_BEFORE_YIELD) {
 				wf_cpu_pause();

@@ -70,7 +70,7 @@ static struct wf_carrier *take(struct wf_carrier **list)
 {
 	struct wf_carrier *c;
 
-	wf_spin_lock(&spare_lock);
+	wf_spin_lock(&spare_lock, WF_RANK_SPARE_CARRIERS);
 	c = *list;
 	if (c != NULL)
 		*list = c->spare_next;
@@ -152,6 +152,7 @@ static void begin(struct wf_carrier *c)
 
 static void carrier_thread(void *arg)
 {
+	wf_ranks_carried(0); /* the TLS may be a former carrier's */
 	begin(arg);
 	wf_registers_begin_carrier();
 	/* The carrier that made this one may have another timer slack. */
@@ -217,7 +218,7 @@ static void keep_unborn(struct wf_carrier *c)
 	c->bound = NULL;
 	c->is_altered = false;
 	wf_store_relaxed(&c->vp, NULL);
-	wf_spin_lock(&spare_lock);
+	wf_spin_lock(&spare_lock, WF_RANK_SPARE_CARRIERS);
 	c->spare_next = unborn;
 	unborn = c;
 	wf_spin_unlock(&spare_lock);
@@ -280,7 +281,7 @@ int wf_carrier_ensure_spare(void)
 
 void wf_carrier_put_back(struct wf_carrier *c)
 {
-	wf_spin_lock(&spare_lock);
+	wf_spin_lock(&spare_lock, WF_RANK_SPARE_CARRIERS);
 	c->spare_next = spares;
 	spares = c;
 	atomic_fetch_add(&nr_spares, 1);

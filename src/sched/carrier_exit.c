@@ -27,7 +27,7 @@ static struct wf_carrier *exited; /* CARRIER_EXIT-1; the lock */
 
 static void put(struct wf_carrier *c)
 {
-	wf_spin_lock(&lock);
+	wf_spin_lock(&lock, WF_RANK_CARRIER_EXIT);
 	c->spare_next = exited;
 	exited = c;
 	wf_spin_unlock(&lock);
@@ -93,7 +93,7 @@ struct wf_carrier *wf_carrier_reclaim(void)
 {
 	struct wf_carrier *c, **link;
 
-	wf_spin_lock(&lock);
+	wf_spin_lock(&lock, WF_RANK_CARRIER_EXIT);
 	/* acquire: the kernel thread's last accesses to *c are before. */
 	for (link = &exited; (c = *link) != NULL; link = &c->spare_next) {
 		if (wf_load_acquire(&c->exiting) == 0)

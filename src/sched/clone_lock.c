@@ -20,7 +20,7 @@ static _Atomic uint32_t nr_waiting;
 void wf_clone_lock(void)
 {
 	atomic_fetch_add(&nr_waiting, 1);
-	wf_spin_lock(&lock);
+	wf_spin_lock(&lock, WF_RANK_CLONE);
 	atomic_fetch_sub(&nr_waiting, 1);
 }
 
@@ -36,7 +36,7 @@ void wf_clone_lock_beside(void (*meanwhile)(void))
 
 bool wf_clone_trylock(void)
 {
-	return wf_spin_trylock(&lock);
+	return wf_spin_trylock(&lock, WF_RANK_CLONE);
 }
 
 void wf_clone_unlock(void)
@@ -80,7 +80,7 @@ void wf_clone_lock_last(void)
 
 	for (int i = 0; i < MOST_NAPS && wf_load_relaxed(&nr_waiting) > 0; i++)
 		wf_sys(SYS_nanosleep, &nap, NULL);
-	wf_spin_lock(&lock);
+	wf_spin_lock(&lock, WF_RANK_CLONE);
 }
 
 void wf_clone_lock_fork_child(void)

@@ -148,7 +148,7 @@ static int ensure(const struct wf_thread *me)
 
 	if (WF_LIKELY(wf_load_acquire(&wf_cpu_time_is_on)))
 		return 0;
-	wf_spin_lock(&lock);
+	wf_spin_lock(&lock, WF_RANK_CPU_TIME);
 	if (!wf_load_relaxed(&wf_cpu_time_is_on))
 		err = begin(me);
 	wf_spin_unlock(&lock);

@@ -23,7 +23,7 @@ static _Atomic int64_t wake_cost_ns = 25 * 1000;
 void wf_idle_begin(struct wf_vp *vp)
 {
 	wf_store_relaxed(&vp->wake_word, 0);
-	wf_spin_lock(&idle_lock);
+	wf_spin_lock(&idle_lock, WF_RANK_IDLE);
 	vp->is_idle = true;
 	vp->is_listed = !wf_vp_is_offline(vp);
 	if (vp->is_listed) {
@@ -57,7 +57,7 @@ bool wf_idle_end(struct wf_vp *vp)
 {
 	bool was_idle;
 
-	wf_spin_lock(&idle_lock);
+	wf_spin_lock(&idle_lock, WF_RANK_IDLE);
 	was_idle = remove_locked(vp);
 	wf_spin_unlock(&idle_lock);
 	return was_idle;
@@ -109,7 +109,7 @@ bool wf_idle_wake_sleeper(void)
 
 	if (wf_load_relaxed(&wf_sched.nr_idle) == 0)
 		return false;
-	wf_spin_lock(&idle_lock);
+	wf_spin_lock(&idle_lock, WF_RANK_IDLE);
 	vp = idle_list;
 	if (vp != NULL)
 		remove_locked(vp);

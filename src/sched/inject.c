@@ -42,7 +42,7 @@ void wf_inject_push(struct wf_inject *q, const uint64_t *entries, uint32_t nr)
 {
 	uint32_t len;
 
-	wf_spin_lock(&q->lock);
+	wf_spin_lock(&q->lock, WF_RANK_INJECT);
 	len = wf_load_relaxed(&q->len);
 	while (len + nr > q->capacity)
 		grow_locked(q);
@@ -59,7 +59,7 @@ uint32_t wf_inject_pop(struct wf_inject *q, uint64_t *ret_entries, uint32_t max)
 
 	if (wf_inject_len(q) == 0)
 		return 0;
-	wf_spin_lock(&q->lock);
+	wf_spin_lock(&q->lock, WF_RANK_INJECT);
 	len = wf_load_relaxed(&q->len);
 	nr = len < max ? len : max;
 	for (uint32_t i = 0; i < nr; i++)
@@ -111,7 +111,7 @@ bool wf_inject_take(struct wf_inject *q, bool (*is)(uint64_t entry),
 
 	if (wf_inject_len(q) == 0)
 		return false;
-	wf_spin_lock(&q->lock);
+	wf_spin_lock(&q->lock, WF_RANK_INJECT);
 	found = find_locked(q, is, &i);
 	if (found)
 		*ret_entry = take_locked(q, i);

@@ -44,7 +44,7 @@ void wf_keys_begin(void)
 	if (are_on() || !wf_cpu_has_keys())
 		return;
 	me = wf_runtime_enter();
-	wf_spin_lock(&lock);
+	wf_spin_lock(&lock, WF_RANK_KEYS);
 	if (!are_on()) {
 		usual = wf_cpu_keys();
 		rights = wf_os_reserve(MAX_THREADS * sizeof(*rights));

@@ -199,7 +199,7 @@ void wf_realtime_put(struct wf_vp *vp, struct wf_thread *t, enum wf_ready why)
 	uint32_t priority;
 
 	wf_offline_begin();
-	wf_spin_lock(&lock);
+	wf_spin_lock(&lock, WF_RANK_REALTIME);
 	priority = t->rt_priority;
 	if (priority != 0)
 		insert_locked(t, goes_first(t, why));
@@ -216,7 +216,7 @@ struct wf_thread *wf_realtime_take(uint32_t least_priority)
 
 	if (!wf_realtime_waits(least_priority))
 		return NULL;
-	wf_spin_lock(&lock);
+	wf_spin_lock(&lock, WF_RANK_REALTIME);
 	if (wf_realtime_waits(least_priority)) {
 		t = lists[wf_load_relaxed(&best)].first;
 		remove_locked(t);
@@ -283,7 +283,7 @@ void wf_realtime_set(struct wf_thread *t, uint32_t priority)
 	if (priority != 0)
 		wf_offline_begin();
 	is_claimed = priority != 0 && claim(t);
-	wf_spin_lock(&lock);
+	wf_spin_lock(&lock, WF_RANK_REALTIME);
 	was_in_list = t->rt_list != 0;
 	if (was_in_list)
 		remove_locked(t);

@@ -57,7 +57,7 @@ struct wf_carrier *wf_reserved_make(struct wf_thread *t)
 	spare = wf_carrier_need_spare();
 	if (spare == NULL)
 		return NULL;
-	wf_spin_lock(&lock);
+	wf_spin_lock(&lock, WF_RANK_RESERVED);
 	c = wf_reserved_find(t);
 	if (c == NULL) {
 		c = spare;
@@ -88,7 +88,7 @@ wf_post_fn *wf_reserved_go_begin(struct wf_thread *t)
 {
 	bool goes;
 
-	wf_spin_lock(&lock);
+	wf_spin_lock(&lock, WF_RANK_RESERVED);
 	goes = t->kind == WF_THREAD_MULTIPLEXED && find_reserved(t) != NULL;
 	if (goes) {
 		atomic_fetch_and(&t->exit_work, ~(uint32_t)WF_WORK_BIND);
@@ -102,7 +102,7 @@ bool wf_reserved_stay(struct wf_thread *t)
 {
 	bool stays;
 
-	wf_spin_lock(&lock);
+	wf_spin_lock(&lock, WF_RANK_RESERVED);
 	stays = find_reserved(t) == NULL;
 	if (stays)
 		t->kind = WF_THREAD_BOUND;

@@ -28,6 +28,7 @@ enum { STACK_BYTES = 64 * 1024, NR_SERVICES = 8 };
 static struct row {
 	const _Atomic int *tid; /* SERVICE-1 */
 	char *block;
+	void (*run)(void *);
 	_Atomic bool is_dismissed;
 } rows[NR_SERVICES];
 static struct wf_spin lock = WF_SPIN_INIT;
@@ -38,13 +39,22 @@ static struct row *row_of(const _Atomic int *tid)
 {
 	struct row *row = rows;
 
-	wf_spin_lock(&lock);
+	wf_spin_lock(&lock, WF_RANK_SERVICES);
 	while (row < rows + NR_SERVICES && row->tid != NULL && row->tid != tid)
 		row++;
 	WF_CHECK(row < rows + NR_SERVICES, "too many services");
 	row->tid = tid;
 	wf_spin_unlock(&lock);
 	return row;
+}
+
+/* The block may be that of a former kernel thread, with its TLS. */
+static void begin(void *arg)
+{
+	const struct row *row = arg;
+
+	wf_ranks_carried(0);
+	row->run(NULL);
 }
 
 int wf_service_start(void (*run)(void *), struct wf_thread *self,
@@ -67,7 +77,8 @@ int wf_service_start(void (*run)(void *), struct wf_thread *self,
 	self->kind = WF_THREAD_FOREIGN;
 	wf_store_relaxed(&self->in_runtime, 1);
 	tp = wf_tcb_minimal_make(row->block, self);
-	id = wf_os_kthread_start(run, NULL, row->block + tls + STACK_BYTES, tp,
+	row->run = run;
+	id = wf_os_kthread_start(begin, row, row->block + tls + STACK_BYTES, tp,
 				 NULL);
 	if (id < 0)
 		return id;

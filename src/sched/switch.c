@@ -68,8 +68,24 @@ static WF_COLD void change_mask_of(struct wf_carrier *c, struct wf_thread *t)
 	change_mask(c, t->sigmask);
 }
 
+/* The locks that the outgoing side holds are the incoming side's to release. */
+WF_INLINE void leave_locks(struct wf_carrier *c)
+{
+#ifdef WF_CHECK_RANKS
+	c->ranks_held = wf_ranks_held();
+#endif
+}
+
+WF_INLINE void take_locks(const struct wf_carrier *c)
+{
+#ifdef WF_CHECK_RANKS
+	wf_ranks_carried(c->ranks_held);
+#endif
+}
+
 static void set_post(struct wf_carrier *c, wf_post_fn *post, void *arg)
 {
+	leave_locks(c);
 	c->post_arg = arg; /* SWITCH-1 */
 	c->post = post;
 }
@@ -101,6 +117,7 @@ WF_INLINE void finish(struct wf_thread *t)
 	wf_post_fn *post = c->post;
 
 	wf_registers_load(t);
+	take_locks(c);
 	post(c, c->post_arg); /* SWITCH-1 */
 	if (vp != NULL) {     /* no lock is held here */
 		wf_vp_io_poll(vp);
@@ -215,6 +232,7 @@ void wf_switch_from_carrier(struct wf_carrier *c, struct wf_thread *next)
 	set_post(c, no_post, NULL);
 	c->loaded_tp = next->ctx.tp; /* SWITCH-3 */
 	wf_switch_load(&c->ctx.sp, &next->ctx);
+	take_locks(c);
 	c->post(c, c->post_arg); /* SWITCH-1 */
 }
 

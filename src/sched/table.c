@@ -87,7 +87,7 @@ uint32_t wf_table_room(void)
 {
 	uint32_t room;
 
-	wf_spin_lock(&grow_lock);
+	wf_spin_lock(&grow_lock, WF_RANK_THREAD_TABLE);
 	room = room_of(open_bytes);
 	wf_spin_unlock(&grow_lock);
 	return room;
@@ -119,7 +119,7 @@ static uint32_t new_index(void)
 {
 	uint32_t i;
 
-	wf_spin_lock(&grow_lock);
+	wf_spin_lock(&grow_lock, WF_RANK_THREAD_TABLE);
 	i = wf_load_relaxed(&nr_used);
 	if (i >= room_of(open_bytes) && !open_more_locked())
 		i = 0;
@@ -153,7 +153,7 @@ static void push(void **list, struct wf_thread *t)
 
 static void put_foreign(struct wf_thread *t)
 {
-	wf_spin_lock(&foreign_lock);
+	wf_spin_lock(&foreign_lock, WF_RANK_FOREIGN);
 	push(&free_foreign, t);
 	wf_spin_unlock(&foreign_lock);
 }
@@ -162,7 +162,7 @@ static struct wf_thread *get_foreign(void)
 {
 	struct wf_thread *t;
 
-	wf_spin_lock(&foreign_lock);
+	wf_spin_lock(&foreign_lock, WF_RANK_FOREIGN);
 	t = pop(&free_foreign);
 	wf_spin_unlock(&foreign_lock);
 	return t;
@@ -184,7 +184,7 @@ static uint32_t get_shared(struct wf_slot_class *class,
 {
 	uint32_t nr = 0;
 
-	wf_spin_lock(&class->lock);
+	wf_spin_lock(&class->lock, WF_RANK_SLOT_CLASS);
 	while (nr < max && (ret_threads[nr] = pop_locked(class)) != NULL)
 		nr++;
 	if (nr == 0 && (ret_threads[0] = pop(&class->cold_threads)) != NULL)
@@ -196,7 +196,7 @@ static uint32_t get_shared(struct wf_slot_class *class,
 static void put_shared(struct wf_slot_class *class,
 		       struct wf_thread *const *threads, uint32_t nr)
 {
-	wf_spin_lock(&class->lock);
+	wf_spin_lock(&class->lock, WF_RANK_SLOT_CLASS);
 	for (uint32_t i = 0; i < nr; i++)
 		push(&class->free_threads, threads[i]);
 	wf_spin_unlock(&class->lock);
@@ -349,7 +349,7 @@ struct wf_thread *wf_table_take_old(struct wf_slot_class *class)
 {
 	struct wf_thread *t;
 
-	wf_spin_lock(&class->lock);
+	wf_spin_lock(&class->lock, WF_RANK_SLOT_CLASS);
 	t = pop(&class->old_threads);
 	if (t != NULL)
 		t->tid = TID_OF_NOBODY;
@@ -361,7 +361,7 @@ void wf_table_put_cold(struct wf_thread *t)
 {
 	struct wf_slot_class *class = t->slot.class;
 
-	wf_spin_lock(&class->lock);
+	wf_spin_lock(&class->lock, WF_RANK_SLOT_CLASS);
 	t->tid = 0;
 	push(&class->cold_threads, t);
 	wf_spin_unlock(&class->lock);
@@ -371,7 +371,7 @@ bool wf_table_age(struct wf_slot_class *class)
 {
 	bool any;
 
-	wf_spin_lock(&class->lock);
+	wf_spin_lock(&class->lock, WF_RANK_SLOT_CLASS);
 	if (class->old_threads == NULL) {
 		class->old_threads = class->free_threads;
 		class->free_threads = NULL;

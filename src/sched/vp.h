@@ -309,6 +309,9 @@ struct wf_carrier {
 	struct wf_context ctx;	    /* own stack's, while it runs a thread */
 	wf_post_fn *post;	    /* called once, after the switch */
 	void *post_arg;
+#ifdef WF_CHECK_RANKS
+	uint64_t ranks_held; /* by the outgoing side; base/rank.h */
+#endif
 	_Atomic(struct wf_vp *) vp; /* NULL: a spare, or its thread has no VP */
 	struct wf_thread *bound;    /* the one thread that this carrier runs */
 	bool is_altered;    /* its bound thread has changed kernel state that

@@ -97,7 +97,7 @@ struct wf_action wf_action_get(int sig)
 {
 	struct wf_action a;
 
-	wf_spin_lock(&lock);
+	wf_spin_lock(&lock, WF_RANK_ACTIONS);
 	a = table[sig];
 	wf_spin_unlock(&lock);
 	return a;
@@ -200,14 +200,14 @@ static bool note_halt(int sig)
 /* ACTION-5; returns with the lock held. */
 static void lock_and_close(uint64_t set)
 {
-	wf_spin_lock(&lock);
+	wf_spin_lock(&lock, WF_RANK_ACTIONS);
 	while (set != 0) {
 		atomic_fetch_and(&wf_action_halts, ~set);
 		if ((wf_signal_receiver_opens() & set) == 0)
 			return;
 		wf_spin_unlock(&lock);
 		wf_signal_receiver_close(set);
-		wf_spin_lock(&lock);
+		wf_spin_lock(&lock, WF_RANK_ACTIONS);
 	}
 }
 
@@ -218,7 +218,7 @@ void wf_action_keep(uint64_t set)
 	set &= ENDS & (~wf_load_acquire(&kept) | wf_signal_receiver_opens());
 	if (WF_LIKELY(set == 0))
 		return;
-	wf_spin_lock(&lock);
+	wf_spin_lock(&lock, WF_RANK_ACTIONS);
 	atomic_fetch_or(&kept, set);
 	wf_spin_unlock(&lock);
 	lock_and_close(set);
@@ -230,7 +230,7 @@ struct wf_action wf_action_begin(int sig)
 	bool halts = false;
 	struct wf_action a;
 
-	wf_spin_lock(&lock);
+	wf_spin_lock(&lock, WF_RANK_ACTIONS);
 	a = table[sig];
 	if (wf_action_is_handler(&a) && (a.flags & SA_RESETHAND) != 0) {
 		table[sig].handler = NULL; /* SIG_DFL */
@@ -253,7 +253,7 @@ int wf_action_change(int sig, const struct wf_action *new,
 	if (new != NULL && wf_action_is_handler(new))
 		lock_and_close((STOPS | ENDS) & WF_SIGNAL_BIT(sig));
 	else
-		wf_spin_lock(&lock);
+		wf_spin_lock(&lock, WF_RANK_ACTIONS);
 	old = table[sig];
 	if (new != NULL) {
 		a = *new;
@@ -307,7 +307,7 @@ void wf_actions_start(void)
 
 void wf_actions_copy(struct wf_actions *ret)
 {
-	wf_spin_lock(&lock);
+	wf_spin_lock(&lock, WF_RANK_ACTIONS);
 	memcpy(ret->of, table, sizeof(ret->of));
 	wf_spin_unlock(&lock);
 }

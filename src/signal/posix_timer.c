@@ -74,7 +74,7 @@ int wf_posix_timer_add(int id, int sig, int32_t tid)
 {
 	struct entry *e;
 
-	wf_spin_lock(&lock);
+	wf_spin_lock(&lock, WF_RANK_POSIX_TIMERS);
 	/* The kernel uses numbers again. */
 	e = find_locked(id, true);
 	if (e == NULL)
@@ -89,7 +89,7 @@ void wf_posix_timer_remove(int id)
 {
 	struct entry *e;
 
-	wf_spin_lock(&lock);
+	wf_spin_lock(&lock, WF_RANK_POSIX_TIMERS);
 	e = find_locked(id, false);
 	if (e != NULL)
 		e->is_deleted = true;
@@ -104,7 +104,7 @@ bool wf_posix_timer_target(siginfo_t *info, struct wf_thread **ret_target)
 
 	if (info->si_code != SI_TIMER || wf_load_relaxed(&nr_used) == 0)
 		return false;
-	wf_spin_lock(&lock);
+	wf_spin_lock(&lock, WF_RANK_POSIX_TIMERS);
 	e = find_locked(info->si_timerid, false);
 	if (e != NULL) {
 		tid = e->tid;
@@ -123,7 +123,7 @@ void wf_posix_timer_delivered(const siginfo_t *info)
 
 	if (info->si_code != SI_TIMER || wf_load_relaxed(&nr_used) == 0)
 		return;
-	wf_spin_lock(&lock);
+	wf_spin_lock(&lock, WF_RANK_POSIX_TIMERS);
 	e = find_locked(info->si_timerid, false);
 	if (e != NULL)
 		e->overrun = info->si_overrun;
@@ -135,7 +135,7 @@ int wf_posix_timer_overrun(int id)
 	const struct entry *e;
 	int overrun = -ENOENT;
 
-	wf_spin_lock(&lock);
+	wf_spin_lock(&lock, WF_RANK_POSIX_TIMERS);
 	e = find_locked(id, false);
 	if (e != NULL)
 		overrun = e->overrun;
@@ -147,7 +147,7 @@ bool wf_posix_timer_is_any(int32_t tid)
 {
 	bool is_any = false;
 
-	wf_spin_lock(&lock);
+	wf_spin_lock(&lock, WF_RANK_POSIX_TIMERS);
 	for (uint32_t i = 0; i < wf_load_relaxed(&nr_used); i++)
 		is_any |= entries[i].tid == tid && !entries[i].is_deleted;
 	wf_spin_unlock(&lock);

@@ -50,7 +50,7 @@ static int add_chunk(void)
 
 	if (n == NULL)
 		return -ENOMEM;
-	wf_spin_lock(&pool_lock);
+	wf_spin_lock(&pool_lock, WF_RANK_SIGNAL_NODES);
 	nr_chunks++;
 	for (size_t i = 0; i < CHUNK_BYTES / sizeof(*n); i++) {
 		n[i].next = free_nodes;
@@ -73,7 +73,7 @@ static struct wf_signal_node *get_node(int sig)
 	for (;;) {
 		bool may_grow;
 
-		wf_spin_lock(&pool_lock);
+		wf_spin_lock(&pool_lock, WF_RANK_SIGNAL_NODES);
 		n = free_nodes;
 		if (n != NULL)
 			free_nodes = n->next;
@@ -86,7 +86,7 @@ static struct wf_signal_node *get_node(int sig)
 
 static void put_node(struct wf_signal_node *n)
 {
-	wf_spin_lock(&pool_lock);
+	wf_spin_lock(&pool_lock, WF_RANK_SIGNAL_NODES);
 	n->next = free_nodes;
 	free_nodes = n;
 	wf_spin_unlock(&pool_lock);
@@ -145,7 +145,7 @@ int wf_sigqueue_put(struct wf_sigqueue *q, const siginfo_t *info,
 		return -EAGAIN;
 	n->info = *info;
 	n->is_process = is_process;
-	wf_spin_lock(&q->lock);
+	wf_spin_lock(&q->lock, WF_RANK_SIGNAL_QUEUE);
 	err = append_locked(q, n);
 	wf_spin_unlock(&q->lock);
 	if (err < 0)
@@ -212,7 +212,7 @@ static bool take(struct wf_sigqueue *q, uint64_t set, bool only_process,
 
 	if ((wf_load_relaxed(&q->pending) & set) == 0)
 		return false;
-	wf_spin_lock(&q->lock);
+	wf_spin_lock(&q->lock, WF_RANK_SIGNAL_QUEUE);
 	n = unlink_locked(q, set, only_process);
 	wf_spin_unlock(&q->lock);
 	if (n == NULL)

@@ -65,7 +65,7 @@ struct wf_thread *wf_boost_begin(uint64_t *ret_mask)
 	struct wf_thread *me = wf_runtime_enter();
 
 	*ret_mask = wf_signals_close(me);
-	wf_spin_lock(&lock);
+	wf_spin_lock(&lock, WF_RANK_BOOST);
 	return me;
 }
 

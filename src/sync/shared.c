@@ -176,7 +176,7 @@ static void take_back(pthread_mutex_t *m)
 {
 	struct wf_thread *t = wf_runtime_enter();
 
-	wf_spin_lock(&lock);
+	wf_spin_lock(&lock, WF_RANK_SHARED);
 	wf_store_relaxed(holder_of(m), 0);
 	set_pending(m);
 	unlist_locked(m);
@@ -191,7 +191,7 @@ static void give(pthread_mutex_t *m)
 {
 	struct wf_thread *t = wf_runtime_enter();
 
-	wf_spin_lock(&lock);
+	wf_spin_lock(&lock, WF_RANK_SHARED);
 	set_pending(m);
 	wf_robust_take_out(wf_robust_link(m));
 	change_tid(m, (uint32_t)t->tid, (uint32_t)answering_tid);
@@ -301,7 +301,7 @@ static int try_robust(pthread_mutex_t *m)
 	 */
 	atomic_fetch_add_explicit(holder_of(m), 0, memory_order_relaxed);
 	wf_runtime_enter();
-	wf_spin_lock(&lock);
+	wf_spin_lock(&lock, WF_RANK_SHARED);
 	set_pending(m);
 	rc = try_locked(m, t);
 	set_pending(NULL);
@@ -320,7 +320,7 @@ static int unlock_robust(pthread_mutex_t *m)
 	    wf_libc_mutex_unlock_again(m))
 		return 0;
 	wf_runtime_enter();
-	wf_spin_lock(&lock);
+	wf_spin_lock(&lock, WF_RANK_SHARED);
 	m->__data.__owner = m->__data.__owner == WF_ROBUST_INCONSISTENT ?
 				    WF_ROBUST_NOT_RECOVERABLE :
 				    0;
@@ -341,7 +341,7 @@ static void unlist_within(uintptr_t begin, uintptr_t end)
 	uintptr_t head = wf_robust_head(&answering), link, next;
 	struct wf_thread *t = wf_runtime_enter();
 
-	wf_spin_lock(&lock);
+	wf_spin_lock(&lock, WF_RANK_SHARED);
 	for (link = *wf_robust_next(head); link != head; link = next) {
 		next = *wf_robust_next(link);
 		if (link >= begin && link < end)
@@ -419,7 +419,7 @@ static bool end_given(const struct wf_thread *t)
 	struct wf_thread *me = wf_runtime_enter();
 	pthread_mutex_t *m;
 
-	wf_spin_lock(&lock);
+	wf_spin_lock(&lock, WF_RANK_SHARED);
 	m = find_given_locked(t);
 	if (m != NULL) {
 		wf_store_relaxed(holder_of(m), 0);

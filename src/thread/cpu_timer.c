@@ -70,7 +70,7 @@ int wf_cpu_timer_add(timer_t timer, const struct wf_thread *t)
 	struct wf_thread *me = wf_runtime_enter();
 	struct entry *e;
 
-	wf_spin_lock(&lock);
+	wf_spin_lock(&lock, WF_RANK_CPU_TIMERS);
 	e = find_locked(timer, true);
 	if (e != NULL) {
 		*e = (struct entry){ timer, t->tid };
@@ -89,7 +89,7 @@ void wf_cpu_timer_remove(timer_t timer)
 	if (wf_load_relaxed(&nr_timers) == 0)
 		return;
 	me = wf_runtime_enter();
-	wf_spin_lock(&lock);
+	wf_spin_lock(&lock, WF_RANK_CPU_TIMERS);
 	e = find_locked(timer, false);
 	if (e != NULL) {
 		e->tid = 0;
@@ -120,7 +120,7 @@ bool wf_cpu_timer_owner(timer_t timer, const struct wf_thread **ret_thread)
 	if (wf_load_relaxed(&nr_timers) == 0)
 		return false;
 	me = wf_runtime_enter();
-	wf_spin_lock(&lock);
+	wf_spin_lock(&lock, WF_RANK_CPU_TIMERS);
 	e = find_locked(timer, false);
 	tid = e != NULL ? e->tid : 0;
 	wf_spin_unlock(&lock);
@@ -169,7 +169,7 @@ bool wf_cpu_timer_is_any(int32_t tid)
 
 	if (wf_load_relaxed(&nr_timers) == 0)
 		return false;
-	wf_spin_lock(&lock);
+	wf_spin_lock(&lock, WF_RANK_CPU_TIMERS);
 	for (uint32_t i = 0; i < MAX_TIMERS; i++)
 		is_any |= entries[i].tid == tid;
 	wf_spin_unlock(&lock);

@@ -39,7 +39,7 @@ static void leave(void *arg)
 static bool have_key(void)
 {
 	if (wf_load_acquire(&key_state) == 0) {
-		wf_spin_lock(&key_lock);
+		wf_spin_lock(&key_lock, WF_RANK_EXIT_KEY);
 		if (wf_load_relaxed(&key_state) == 0) {
 			bool ok = pthread_key_create(&key, leave) == 0;
 

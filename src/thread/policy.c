@@ -85,7 +85,7 @@ static int ask(int policy, int priority, struct timespec *ret_interval)
 	struct wf_thread *me = wf_runtime_enter();
 	int err;
 
-	wf_spin_lock(&lock);
+	wf_spin_lock(&lock, WF_RANK_RECEIVER_POLICY);
 	err = try_policy_locked(policy, priority, ret_interval);
 	wf_spin_unlock(&lock);
 	wf_runtime_leave(me);
@@ -100,7 +100,7 @@ static bool may_be_nicer(void)
 	long nice;
 	bool may;
 
-	wf_spin_lock(&lock);
+	wf_spin_lock(&lock, WF_RANK_RECEIVER_POLICY);
 	nice = 20 - wf_sys(SYS_getpriority, PRIO_PROCESS, tid);
 	may = wf_sys(SYS_setpriority, PRIO_PROCESS, tid, nice - 1) == 0;
 	if (may)

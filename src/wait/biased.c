@@ -56,10 +56,10 @@ static WF_COLD void revoke(void)
 	struct wf_spin *inside = &wf_sched.vps[0].inside;
 	uint32_t state = WF_BIASED_OWNED;
 
-	wf_spin_lock(&wf_biased.lock);
+	wf_spin_lock(&wf_biased.lock, WF_RANK_BIASED);
 	if (wf_cas_acq_rel(&wf_biased.state, &state, WF_BIASED_REVOKED)) {
 		wf_os_pass_barrier();
-		wf_spin_lock(inside);
+		wf_spin_lock(inside, WF_RANK_BUCKET);
 		wf_spin_unlock(inside);
 		/* release: pairs with begin_revoker. */
 		wf_store_release(&wf_biased.state, WF_BIASED_LOCKS);
@@ -89,7 +89,7 @@ void wf_biased_lock_slow(struct wf_vp *vp, struct wf_spin *lock)
 		if (wf_biased_begin(vp))
 			return;
 	}
-	wf_spin_lock(lock);
+	wf_spin_lock(lock, WF_RANK_BUCKET);
 }
 
 void wf_biased_end_revoker(struct wf_spin *lock)

@@ -79,11 +79,14 @@ static inline bool wf_biased_begin(struct wf_vp *vp)
 {
 	if (wf_load_relaxed(&wf_biased.state) != WF_BIASED_OWNED || vp == NULL)
 		return false;
-	wf_store_relaxed(&vp->inside.word, 1);
+	wf_store_relaxed(&vp->inside.word, WF_SPIN_LOCKED(WF_RANK_BUCKET));
 	wf_compiler_barrier(); /* BIASED-2; membarrier orders the CPU. */
 	/* acquire: the writes of revoking threads; pairs with revoke. */
-	if (WF_LIKELY(wf_load_acquire(&wf_biased.state) == WF_BIASED_OWNED))
+	if (WF_LIKELY(wf_load_acquire(&wf_biased.state) == WF_BIASED_OWNED)) {
+		wf_rank_check(WF_RANK_BUCKET);
+		wf_rank_taken(WF_RANK_BUCKET);
 		return true;
+	}
 	wf_spin_unlock(&vp->inside);
 	return false;
 }
@@ -93,7 +96,7 @@ static inline void wf_biased_lock(struct wf_vp *vp, struct wf_spin *lock)
 	if (wf_biased_begin(vp))
 		return;
 	if (WF_LIKELY(wf_load_relaxed(&wf_biased.state) == WF_BIASED_NEVER))
-		wf_spin_lock(lock);
+		wf_spin_lock(lock, WF_RANK_BUCKET);
 	else
 		wf_biased_lock_slow(vp, lock);
 }

@@ -66,7 +66,7 @@ static int make_room(uint32_t nr_threads)
 	for (uint32_t i = 0; i < wf_sched.nr_vps && err == 0; i++) {
 		struct wf_timers *timers = wf_sched.vps[i].timers;
 
-		wf_spin_lock(&timers->lock);
+		wf_spin_lock(&timers->lock, WF_RANK_TIMERS);
 		err = wf_heap_reserve(&timers->heap, nr_threads);
 		wf_spin_unlock(&timers->lock);
 	}
@@ -182,7 +182,7 @@ static bool set_offset(struct wf_timers *timers, int64_t offset)
 	int64_t before;
 	bool is_earlier;
 
-	wf_spin_lock(&timers->lock);
+	wf_spin_lock(&timers->lock, WF_RANK_TIMERS);
 	before = wf_heap_min_key(&timers->heap);
 	wf_heap_rekey(&timers->heap, move_wall, timers->wall_offset - offset);
 	timers->wall_offset = offset; /* TIMER-4 */
@@ -212,7 +212,7 @@ void wf_timers_check_clock(void)
 {
 	int64_t least, most, offset;
 
-	wf_spin_lock(&clock_lock);
+	wf_spin_lock(&clock_lock, WF_RANK_CLOCK);
 	measure(&least, &most);
 	least &= ~1LL;
 	offset = all_timers[0].wall_offset;
@@ -269,7 +269,7 @@ int64_t wf_timer_add(struct wf_thread *t, int64_t deadline_ns)
 	if (wf_deadline_is_wall(deadline_ns) && !wf_load_relaxed(&is_watched))
 		check_unwatched();
 	t->timer_vp = (uint16_t)t->vp->id; /* TIMER-1 */
-	wf_spin_lock(&timers->lock);
+	wf_spin_lock(&timers->lock, WF_RANK_TIMERS);
 	key = key_of_locked(timers, deadline_ns);
 	WF_CHECK(wf_heap_push(&timers->heap, key, t, &t->timer_index) == 0,
 		 "more timers than threads"); /* TIMER-3 */
@@ -282,7 +282,7 @@ void wf_timer_remove(struct wf_thread *t)
 {
 	struct wf_timers *timers = wf_sched.vps[t->timer_vp].timers;
 
-	wf_spin_lock(&timers->lock);
+	wf_spin_lock(&timers->lock, WF_RANK_TIMERS);
 	if (t->timer_index != 0) {
 		wf_heap_remove(&timers->heap, t->timer_index);
 		update_earliest_locked(timers);
@@ -300,7 +300,7 @@ static struct wf_thread *take_due(struct wf_timers *timers, int64_t now_ns,
 	struct wf_thread *t = NULL;
 	int64_t key;
 
-	wf_spin_lock(&timers->lock);
+	wf_spin_lock(&timers->lock, WF_RANK_TIMERS);
 	key = wf_heap_min_key(&timers->heap);
 	if (key <= now_ns && is_too_early_locked(timers, key)) {
 		*ret_was_set_back = true;

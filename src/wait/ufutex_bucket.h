@@ -105,14 +105,14 @@ static inline bool wf_bucket_trylock_beside(const struct wf_thread *me,
 					    struct wf_bucket *b)
 {
 	return wf_biased_is_alone(wf_bucket_vp(me)) ||
-	       wf_spin_trylock(&b->lock);
+	       wf_spin_trylock(&b->lock, WF_RANK_BUCKET_BESIDE);
 }
 
 static inline void wf_bucket_lock_beside(const struct wf_thread *me,
 					 struct wf_bucket *b)
 {
 	if (!wf_biased_is_alone(wf_bucket_vp(me)))
-		wf_spin_lock(&b->lock);
+		wf_spin_lock(&b->lock, WF_RANK_BUCKET_BESIDE);
 }
 
 /*

@@ -38,7 +38,7 @@ void wf_bucket_table_choose(void)
 {
 	if (WF_LIKELY(wf_load_acquire(&wf_bucket_table.is_chosen)))
 		return;
-	wf_spin_lock(&choice_lock);
+	wf_spin_lock(&choice_lock, WF_RANK_BUCKET_CHOICE);
 	if (!wf_load_relaxed(&wf_bucket_table.is_chosen))
 		choose_locked();
 	wf_spin_unlock(&choice_lock);

@@ -69,7 +69,7 @@ uint32_t *wf_word_new(uint32_t value)
 	uint64_t mask = wf_signals_close(t);
 	uint32_t *word;
 
-	wf_spin_lock(&lock);
+	wf_spin_lock(&lock, WF_RANK_WORD_ARRAY);
 	word = new_locked(value);
 	wf_spin_unlock(&lock);
 	wf_signals_open(t, mask);
@@ -87,7 +87,7 @@ void wf_word_free(uint32_t *word)
 		return;
 	t = wf_runtime_enter();
 	mask = wf_signals_close(t);
-	wf_spin_lock(&lock);
+	wf_spin_lock(&lock, WF_RANK_WORD_ARRAY);
 	wf_word_array.old[n] = first_free;
 	first_free = n + 1;
 	wf_spin_unlock(&lock);

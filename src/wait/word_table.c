@@ -94,7 +94,7 @@ uint32_t wf_word_slots_get(size_t nr)
 {
 	uint32_t first = 0;
 
-	wf_spin_lock(&lock);
+	wf_spin_lock(&lock, WF_RANK_WORD_TABLE);
 	for (size_t i = 0; i < nr && reserve_locked(); i++) {
 		uint32_t n = get_locked();
 
@@ -112,7 +112,7 @@ uint32_t wf_word_slots_get(size_t nr)
 
 void wf_word_slots_put(uint32_t first)
 {
-	wf_spin_lock(&lock);
+	wf_spin_lock(&lock, WF_RANK_WORD_TABLE);
 	put_locked(first);
 	wf_spin_unlock(&lock);
 }

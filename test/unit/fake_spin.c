@@ -7,8 +7,8 @@
 
 #include "base/spin.h"
 
-void wf_spin_lock_slow(struct wf_spin *s)
+void wf_spin_lock_slow(struct wf_spin *s, enum wf_rank rank)
 {
-	while (!wf_spin_trylock(s))
+	while (!wf_spin_take(s, rank))
 		sched_yield();
 }

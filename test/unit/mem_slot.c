@@ -450,7 +450,7 @@ static void test_fork_child(void **state)
 {
 	struct wf_slot_class *c = wf_slot_class_get(STACK, WF_PAGE);
 
-	wf_spin_lock(&c->lock);
+	wf_spin_lock(&c->lock, WF_RANK_SLOT_CLASS);
 	wf_slot_fork_child();
 	map(c);
 }

@@ -102,7 +102,7 @@ static void test_grows_by_leaps(void **state)
 static void test_reset(void **state)
 {
 	push_range(0, 100);
-	wf_spin_lock(&queue.lock);
+	wf_spin_lock(&queue.lock, WF_RANK_INJECT);
 	wf_inject_reset(&queue, NULL);
 	assert_int_equal(wf_inject_len(&queue), 0);
 	push_range(7, 2);
