@@ -51,20 +51,6 @@ static uintptr_t anchor;
 typedef uint64_t pair __attribute__((vector_size(16), aligned(8), may_alias));
 typedef uint64_t any_word __attribute__((may_alias));
 
-/* Copies a short block of words: memcpy takes as long to start. */
-static inline void copy_words(void *to, const void *from, size_t bytes)
-{
-	size_t i = 0;
-
-#pragma GCC unroll 4
-	for (; i + 16 <= bytes; i += 16)
-		*(pair *)((char *)to + i) =
-			*(const pair *)((const char *)from + i);
-	if (i < bytes)
-		*(any_word *)((char *)to + i) =
-			*(const any_word *)((const char *)from + i);
-}
-
 static inline void relocate(const struct wf_image *im, void *block,
 			    uintptr_t tcb)
 {
@@ -123,7 +109,35 @@ static void copy_tcb(uintptr_t tcb, int tid, void *stack_low,
 	wf_tcb_set_stack(tcb, stack_low, stack_bytes);
 }
 
-static void copy_libc_tls(uintptr_t tcb, bool keep_malloc_words)
+/*
+ * The n-th pair of a block. With a constant n a copy is a load and a store:
+ * a loop over the pairs would take three times the instructions.
+ */
+#define FOR_4(DO, n) DO((n) + 3) DO((n) + 2) DO((n) + 1) DO(n)
+#define FOR_PAIRS_FROM_LAST(DO) \
+	FOR_4(DO, 12) FOR_4(DO, 8) FOR_4(DO, 4) FOR_4(DO, 0)
+_Static_assert(16 * sizeof(pair) == WF_TEMPLATE_USUAL_BYTES, "a case for each");
+_Static_assert(2 * 16 == WF_TEMPLATE_WINDOW_WORDS, "a case for each");
+
+/* Copies nr pairs, at most 16, without a loop. */
+static inline void copy_pairs(void *to, const void *from, size_t nr)
+{
+	pair *p = to;
+	const pair *q = from;
+
+	switch (nr) {
+#define COPY(n)              \
+	case (n) + 1:        \
+		p[n] = q[n]; \
+		__attribute__((fallthrough));
+		FOR_PAIRS_FROM_LAST(COPY)
+#undef COPY
+	default:
+		break;
+	}
+}
+
+static WF_NOINLINE void copy_libc_tls(uintptr_t tcb, bool keep_malloc_words)
 {
 	const struct wf_image *im = &wf_template.libc_tls;
 	char *block = (char *)(tcb - wf_template.libc_tls_below);
@@ -132,10 +146,35 @@ static void copy_libc_tls(uintptr_t tcb, bool keep_malloc_words)
 
 	for (size_t i = 0; i < nr; i++)
 		memcpy(&kept[i], block + wf_template.malloc_words[i], 8);
-	copy_words(block, im->bytes, im->size);
+	memcpy(block, im->bytes, im->size);
 	relocate(im, block, tcb);
 	for (size_t i = 0; i < nr; i++)
 		memcpy(block + wf_template.malloc_words[i], &kept[i], 8);
+}
+
+/*
+ * copy_libc_tls with malloc's words kept, for the usual libc: a short block
+ * with one relocation, and two words of malloc's.
+ */
+static inline void renew_libc_tls(uintptr_t tcb)
+{
+	const struct wf_image *im = &wf_template.libc_tls;
+	const struct wf_relocation *r = &im->relocations[0];
+	char *block = (char *)(tcb - wf_template.libc_tls_below);
+	any_word *cache, *arena, old_cache, old_arena;
+
+	if (WF_UNLIKELY(!wf_template.is_usual)) {
+		copy_libc_tls(tcb, true);
+		return;
+	}
+	cache = (any_word *)(block + wf_template.malloc_words[0]);
+	arena = (any_word *)(block + wf_template.malloc_words[1]);
+	old_cache = *cache;
+	old_arena = *arena;
+	copy_pairs(block, im->bytes, im->size / sizeof(pair));
+	*(any_word *)(block + r->offset) = tcb + (uintptr_t)r->distance;
+	*cache = old_cache;
+	*arena = old_arena;
 }
 
 void wf_tcb_link(uintptr_t tcb)
@@ -176,27 +215,39 @@ void wf_tcb_renew(uintptr_t tcb, int tid, void *stack_low, size_t stack_bytes)
 	copy_libc_tls(tcb, true);
 }
 
-/* TCB-5. Copies and relocates the window, two words at a time. */
+/*
+ * TCB-5. Copies and relocates the window, a pair of words at a time. Words
+ * behind the window's end are no part of it.
+ */
 static inline void renew_window(uintptr_t tcb)
 {
-	const uint64_t *words = wf_template.window_words;
-	const uint64_t *masks = wf_template.window_masks;
-	size_t nr = wf_template.window_bytes / sizeof(uint64_t), i = 0;
-	any_word *to = (any_word *)(tcb + wf_template.window);
+	const pair *words = (const pair *)wf_template.window_words;
+	const pair *masks = (const pair *)wf_template.window_masks;
 	const pair both = { tcb, tcb };
+	size_t nr = wf_template.window_bytes / sizeof(uint64_t);
+	any_word *to = (any_word *)(tcb + wf_template.window);
+	pair *p = (pair *)to;
 
-	for (; i + 2 <= nr; i += 2)
-		*(pair *)&to[i] = *(const pair *)&words[i] +
-				  (*(const pair *)&masks[i] & both);
-	if (i < nr)
-		to[i] = words[i] + (masks[i] & tcb);
+	switch (nr / 2) {
+#define RENEW(n)                                     \
+	case (n) + 1:                                \
+		p[n] = words[n] + (masks[n] & both); \
+		__attribute__((fallthrough));
+		FOR_PAIRS_FROM_LAST(RENEW)
+#undef RENEW
+	default:
+		break;
+	}
+	if (WF_UNLIKELY(nr % 2 != 0))
+		to[nr - 1] = wf_template.window_words[nr - 1] +
+			     (wf_template.window_masks[nr - 1] & tcb);
 }
 
 void wf_tcb_renew_clean(uintptr_t tcb, int tid)
 {
 	renew_window(tcb);
 	wf_libc_set_tid(tcb, tid);
-	copy_libc_tls(tcb, true);
+	renew_libc_tls(tcb);
 }
 
 void wf_tcb_prefetch(uintptr_t tcb)

@@ -270,6 +270,15 @@ static void find_window(void)
 	}
 }
 
+/* For renew_libc_tls in tcb.c. */
+static bool is_usual(void)
+{
+	const struct wf_image *im = &wf_template.libc_tls;
+
+	return im->size % 16 == 0 && im->size <= WF_TEMPLATE_USUAL_BYTES &&
+	       im->nr_relocations == 1 && wf_template.nr_malloc_words == 2;
+}
+
 /*
  * Sets the template's CPU number to unknown, since it would be wrong for other
  * threads. The number is in the TCB, or in a separate area below the TLS of all
@@ -326,6 +335,7 @@ static void *template_thread(void *stack)
 	find_malloc_words(tcb);
 	find_specific_used(tcb);
 	find_window();
+	wf_template.is_usual = is_usual();
 	wf_template.resolver_offset = (uintptr_t)__res_state() - tcb;
 	return NULL;
 }

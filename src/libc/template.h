@@ -8,14 +8,18 @@
 #ifndef WEFT_LIBC_TEMPLATE_H
 #define WEFT_LIBC_TEMPLATE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/compiler.h"
 
 enum {
 	WF_TEMPLATE_TCB_BYTES = 16 * 1024,
 	WF_TEMPLATE_RELOCATIONS = 64,
 	WF_TEMPLATE_MALLOC_WORDS = 8,
 	WF_TEMPLATE_WINDOW_WORDS = 32, /* even */
+	WF_TEMPLATE_USUAL_BYTES = 16 * 16,
 };
 
 /* An 8-byte word of the template that points into the template's TCB. */
@@ -25,7 +29,7 @@ struct wf_relocation {
 };
 
 struct wf_image {
-	unsigned char bytes[WF_TEMPLATE_TCB_BYTES];
+	unsigned char bytes[WF_TEMPLATE_TCB_BYTES] WF_ALIGNED(16);
 	size_t size;
 	struct wf_relocation relocations[WF_TEMPLATE_RELOCATIONS];
 	size_t nr_relocations;
@@ -52,8 +56,11 @@ struct wf_template {
 	size_t window, window_bytes;
 	/* The words of the window. Each is a value, plus the thread register
 	 * under a mask of all bits or none. */
-	uint64_t window_words[WF_TEMPLATE_WINDOW_WORDS];
-	uint64_t window_masks[WF_TEMPLATE_WINDOW_WORDS];
+	uint64_t window_words[WF_TEMPLATE_WINDOW_WORDS] WF_ALIGNED(16);
+	uint64_t window_masks[WF_TEMPLATE_WINDOW_WORDS] WF_ALIGNED(16);
+	/* libc_tls is short, in whole pairs of words, and has one relocation
+	 * and two malloc_words. */
+	bool is_usual;
 	size_t resolver_offset; /* pthread.res */
 	/*
 	 * Offset of the CPU number from the thread register, if it lies below

@@ -48,10 +48,11 @@ struct wf_tls_cache {
 	size_t nr_rows; /* rows of the table at that time: TLS-3 */
 	struct row *rows;
 	bool has_dynamic; /* some module's TLS is allocated lazily */
+	bool are_few;	  /* at most FEW_ROWS rows, without gaps in ld.so */
 	size_t nr, most;
 	struct image *images;
 	char *free, *end; /* room for the copies */
-};
+} WF_ALIGNED(16);
 
 static _Atomic(struct wf_tls_cache *) current_cache;
 
@@ -93,16 +94,44 @@ static size_t copy_rows(struct row *ret_rows, size_t nr_rows)
 
 typedef uint64_t row_pair
 	__attribute__((vector_size(16), aligned(8), may_alias));
+typedef uint64_t known_pair __attribute__((vector_size(16), may_alias));
+
+enum { FEW_ROWS = 8 };
 
 /* Compares nr rows of the loader's with the known ones. */
 static inline row_pair compare_rows(row_pair differ, const char *row,
 				    const struct row *known, size_t nr)
 {
-	const char *end = row + nr * wf_libc.slotinfo_bytes;
-
-	for (; row != end; row += wf_libc.slotinfo_bytes)
+	for (size_t i = 0; i < nr; i++, row += wf_libc.slotinfo_bytes)
 		differ |= *(const row_pair *)row ^
-			  *(const row_pair *)(known++)->words;
+			  *(const row_pair *)known[i].words;
+	return differ;
+}
+
+/* The same for a few rows that have no gaps, without a loop. */
+static inline row_pair compare_few(const char *rows, const struct row *known,
+				   size_t nr)
+{
+	const row_pair *row = (const row_pair *)rows;
+	row_pair differ = { 0, 0 };
+
+	switch (nr) {
+#define COMPARE(n)                                                      \
+	case (n) + 1:                                                   \
+		differ |= row[n] ^ *(const known_pair *)known[n].words; \
+		__attribute__((fallthrough));
+		COMPARE(7)
+		COMPARE(6)
+		COMPARE(5)
+		COMPARE(4)
+		COMPARE(3)
+		COMPARE(2)
+		COMPARE(1)
+		COMPARE(0)
+#undef COMPARE
+	default:
+		break;
+	}
 	return differ;
 }
 
@@ -136,13 +165,15 @@ static WF_NOINLINE bool is_current_long(const struct wf_tls_cache *c)
 /* True if the table is unchanged. Every thread that starts calls this. */
 static inline bool is_current(const struct wf_tls_cache *c)
 {
-	const char *list = *(char **)wf_libc.slotinfo_list;
+	const char *list = *(char **)wf_libc.slotinfo_list, *rows;
 
 	if (WF_UNLIKELY(list == NULL || *(const size_t *)list < c->nr_rows))
 		return is_current_long(c);
-	return is_zero(compare_rows((row_pair){ 0, 0 },
-				    list + wf_libc.slotinfo_array_offset,
-				    c->rows, c->nr_rows));
+	rows = list + wf_libc.slotinfo_array_offset;
+	if (WF_LIKELY(c->are_few))
+		return is_zero(compare_few(rows, c->rows, c->nr_rows));
+	return is_zero(
+		compare_rows((row_pair){ 0, 0 }, rows, c->rows, c->nr_rows));
 }
 
 /*
@@ -265,7 +296,12 @@ static struct wf_tls_cache *build(void)
 	c = take_room(bytes, &end);
 	if (c == NULL)
 		return NULL;
-	*c = (struct wf_tls_cache){ .nr_rows = nr_rows, .most = nr_rows };
+	*c = (struct wf_tls_cache){
+		.nr_rows = nr_rows,
+		.are_few = nr_rows <= FEW_ROWS &&
+			   wf_libc.slotinfo_bytes == sizeof(struct row),
+		.most = nr_rows,
+	};
 	c->rows = (struct row *)(c + 1);
 	c->images = (struct image *)(c->rows + nr_rows);
 	c->free = (char *)(c->images + nr_rows);
@@ -381,7 +417,7 @@ static bool run_destructors(struct key_data **blocks)
 	return any;
 }
 
-bool wf_tsd_destroy_slow(uintptr_t tcb)
+WF_NOINLINE bool wf_tsd_destroy_slow(uintptr_t tcb)
 {
 	struct key_data **blocks =
 		(struct key_data **)(tcb + wf_libc.specific_offset);
