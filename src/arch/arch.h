@@ -26,11 +26,12 @@
 /*
  *	wf_arch_switch(void **save_sp, void *load_sp, uintptr_t load_tp)
  *
- * saves the callee-saved registers and the floating point control words on the
- * current stack and stores the stack pointer in *save_sp. Then it loads the
- * stack pointer load_sp and the thread register load_tp, and restores the
- * registers that were saved there. Execution continues where the loaded context
- * was saved. The caller has in_runtime set on both sides.
+ * saves the frame pointer and the floating point control words on the current
+ * stack and stores the stack pointer in *save_sp. Then it loads the stack
+ * pointer load_sp and the thread register load_tp, and what was saved there.
+ * Execution continues where the loaded context was saved. It clobbers all other
+ * registers, which the compiler knows. The caller has in_runtime set on both
+ * sides, and is no leaf function.
  *
  *	wf_arch_leave(void *load_sp, uintptr_t load_tp)
  *

@@ -9,7 +9,7 @@ struct switch_frame {
 	uint32_t mxcsr;
 	uint16_t x87_control;
 	uint16_t unused;
-	uint64_t r15, r14, r13, r12, rbx, rbp;
+	uint64_t rbp;
 	void (*entry)(void);
 };
 

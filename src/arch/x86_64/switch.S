@@ -7,63 +7,56 @@
  *	                            uintptr_t load_tp);
  *	                            rdx
  *
- * By the ABI the direction flag is clear at every call, and vector registers
- * are caller-saved. The caller is no leaf function, so nothing lies below the
- * stack pointer.
+ * The callee-saved registers lie above the frame. By the ABI the direction flag
+ * is clear at every call, and vector registers are caller-saved.
  *
  * The control words are loaded only if they differ: a compare costs less than a
- * load, which delays later instructions. eax and ecx keep the words of the
- * outgoing side.
+ * load, which delays later instructions. r8d and r9d keep the words of the
+ * outgoing side during the system call, which clobbers rax and rcx.
  */
 	.text
-
-	.macro SAVE
-	pushq	%rbp
-	pushq	%rbx
-	pushq	%r12
-	pushq	%r13
-	pushq	%r14
-	pushq	%r15
-	subq	$8, %rsp
-	stmxcsr	(%rsp)
-	fnstcw	4(%rsp)
-	movl	(%rsp), %eax
-	movzwl	4(%rsp), %ecx
-	.endm
-
-	.macro RESTORE
-	cmpl	(%rsp), %eax
-	je	1f
-	ldmxcsr	(%rsp)
-1:	cmpw	4(%rsp), %cx
-	je	2f
-	fldcw	4(%rsp)
-2:	addq	$8, %rsp
-	popq	%r15
-	popq	%r14
-	popq	%r13
-	popq	%r12
-	popq	%rbx
-	popq	%rbp
-	.endm
 
 	.globl	wf_arch_switch_syscall
 	.hidden	wf_arch_switch_syscall
 	.type	wf_arch_switch_syscall, @function
 	.p2align 5
 wf_arch_switch_syscall:
-	SAVE
+	pushq	%rbp
+	pushq	%rbx
+	pushq	%r12
+	pushq	%r13
+	pushq	%r14
+	pushq	%r15
+	leaq	3f(%rip), %rax		/* the frame */
+	pushq	%rax
+	pushq	%rbp
+	subq	$8, %rsp
+	stmxcsr	(%rsp)
+	fnstcw	4(%rsp)
+	movl	(%rsp), %r8d
+	movzwl	4(%rsp), %r9d
 	movq	%rsp, (%rdi)
 	movq	%rsi, %rsp
 	movl	$0x1002, %edi		/* ARCH_SET_FS */
 	movq	%rdx, %rsi
-	movl	%eax, %r8d		/* the system call clobbers rax, rcx */
-	movl	%ecx, %r9d
 	movl	$158, %eax		/* arch_prctl */
 	syscall
-	movl	%r8d, %eax
-	movl	%r9d, %ecx
-	RESTORE
+	cmpl	(%rsp), %r8d		/* the incoming frame */
+	je	1f
+	ldmxcsr	(%rsp)
+1:	cmpw	4(%rsp), %r9w
+	je	2f
+	fldcw	4(%rsp)
+2:	addq	$8, %rsp
+	popq	%rbp
+	popq	%rcx
+	jmpq	*%rcx
+3:	popq	%r15
+	popq	%r14
+	popq	%r13
+	popq	%r12
+	popq	%rbx
+	popq	%rbp
 	ret
 	.size	wf_arch_switch_syscall, . - wf_arch_switch_syscall
 

@@ -4,16 +4,20 @@
  * high:
  *
  *	 0  mxcsr (4 bytes), x87 control word (2), unused (2)
- *	 8  r15   16 r14   24 r13   32 r12   40 rbx   48 rbp
- *	56  address at which execution continues
+ *	 8  rbp
+ *	16  address at which execution continues
+ *
+ * All other registers are clobbered: the compiler saves the callee-saved ones
+ * in the frame of the function that switches, as it has to do anyway for the
+ * registers that this function uses.
  *
  * The switch is inline, with jumps in place of call and return. The CPU
  * predicts returns by an internal stack of return addresses, and jumps leave
  * that as it is. So when a thread runs from its entry to its end between a call
  * and the return of another thread, no frame of the other is mispredicted.
  *
- * The switch leaves 128 bytes below the stack pointer alone: leaf functions may
- * use them.
+ * The function that switches calls other functions, too. So the compiler keeps
+ * nothing below its stack pointer.
  *
  * The control words are stored after the thread register is loaded, since that
  * load waits for all instructions before it. By then the stack pointer is that
@@ -30,28 +34,17 @@
 
 #include "base/compiler.h"
 
-#define WF_ARCH_LOAD_REGISTERS \
-	"addq $8, %%rsp\n\t"   \
-	"popq %%r15\n\t"       \
-	"popq %%r14\n\t"       \
-	"popq %%r13\n\t"       \
-	"popq %%r12\n\t"       \
-	"popq %%rbx\n\t"       \
-	"popq %%rbp\n\t"       \
-	"popq %%rcx\n\t"       \
+#define WF_ARCH_CONTINUE     \
+	"addq $8, %%rsp\n\t" \
+	"popq %%rbp\n\t"     \
+	"popq %%rcx\n\t"     \
 	"jmpq *%%rcx\n"
 
 WF_INLINE void wf_arch_switch(void **save_sp, void *load_sp, uintptr_t load_tp)
 {
-	__asm__ volatile("leaq -128(%%rsp), %%rsp\n\t"
-			 "leaq 1f(%%rip), %%rax\n\t"
+	__asm__ volatile("leaq 1f(%%rip), %%rax\n\t"
 			 "pushq %%rax\n\t"
 			 "pushq %%rbp\n\t"
-			 "pushq %%rbx\n\t"
-			 "pushq %%r12\n\t"
-			 "pushq %%r13\n\t"
-			 "pushq %%r14\n\t"
-			 "pushq %%r15\n\t"
 			 "subq $8, %%rsp\n\t"
 			 "movq %%rsp, %%rax\n\t"
 			 "movq %%rsp, (%0)\n\t"
@@ -64,16 +57,15 @@ WF_INLINE void wf_arch_switch(void **save_sp, void *load_sp, uintptr_t load_tp)
 			 "cmpw 4(%%rsp), %%cx\n\t"
 			 "je 2f\n\t"
 			 "fldcw 4(%%rsp)\n"
-			 "2:\n\t" WF_ARCH_LOAD_REGISTERS "1:\n\t"
-			 "leaq 128(%%rsp), %%rsp"
+			 "2:\n\t" WF_ARCH_CONTINUE "1:"
 			 : "+D"(save_sp), "+S"(load_sp), "+d"(load_tp)
 			 :
-			 : "rax", "rcx", "r8", "r9", "r10", "r11", "xmm0",
-			   "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6",
-			   "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12",
-			   "xmm13", "xmm14", "xmm15", "st", "st(1)", "st(2)",
-			   "st(3)", "st(4)", "st(5)", "st(6)", "st(7)", "cc",
-			   "memory");
+			 : "rax", "rbx", "rcx", "r8", "r9", "r10", "r11", "r12",
+			   "r13", "r14", "r15", "xmm0", "xmm1", "xmm2", "xmm3",
+			   "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9",
+			   "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15",
+			   "st", "st(1)", "st(2)", "st(3)", "st(4)", "st(5)",
+			   "st(6)", "st(7)", "cc", "memory");
 }
 
 /* Writes nothing to the stack that it leaves. */
@@ -82,7 +74,7 @@ WF_NORETURN WF_INLINE void wf_arch_leave(void *load_sp, uintptr_t load_tp)
 	__asm__ volatile("movq %0, %%rsp\n\t"
 			 "wrfsbase %1\n\t"
 			 "ldmxcsr (%%rsp)\n\t"
-			 "fldcw 4(%%rsp)\n\t" WF_ARCH_LOAD_REGISTERS
+			 "fldcw 4(%%rsp)\n\t" WF_ARCH_CONTINUE
 			 :
 			 : "S"(load_sp), "d"(load_tp)
 			 : "memory");
