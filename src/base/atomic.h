@@ -21,6 +21,13 @@
 	atomic_store_explicit((p), (v), memory_order_release)
 #define wf_fence_seq_cst() atomic_thread_fence(memory_order_seq_cst)
 
+/*
+ * Adds n to an atomic word that only the caller writes and others may read. A
+ * plain addition of an aligned word is one instruction with one store; the
+ * compiler never joins a relaxed load and store to that.
+ */
+#define wf_add_own(p, n) ((void)(*(uint64_t *)(p) += (n)))
+
 /* Compare and swap; on failure *expected is the current value. */
 #define wf_cas_acq_rel(p, expected, desired)                                \
 	atomic_compare_exchange_strong_explicit((p), (expected), (desired), \

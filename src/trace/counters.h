@@ -84,11 +84,9 @@ void wf_counters_add(const struct wf_counters *more);
 	atomic_fetch_add_explicit(&wf_counters.name, 1, memory_order_relaxed)
 /*
  * Owner only: an increment without an atomic instruction, which any thread may
- * read.
+ * read. It is one instruction, where a relaxed load and store would be three.
  */
-#define wf_count_own(counters, name)        \
-	wf_store_relaxed(&(counters)->name, \
-			 wf_load_relaxed(&(counters)->name) + 1)
+#define wf_count_own(counters, name) wf_add_own(&(counters)->name, 1)
 
 /* Raises a maximum of the process to at least `value`. */
 #define wf_count_most(name, value) \
