@@ -167,6 +167,9 @@ static int read_default(struct wf_thread_params *p)
  *
  * ATTR-1. version is odd while a thread writes the memo. A reader that reads
  *     the same even number before and after has consistent values.
+ * ATTR-2. The memo for no attribute object is only written while the defaults
+ *     have neither a mask nor CPUs, and each change of the defaults makes it
+ *     invalid. So the fast path does not ask for these.
  */
 enum { ATTR_WORDS = sizeof(pthread_attr_t) / sizeof(uint64_t), NR_MEMOS = 4 };
 
@@ -380,7 +383,9 @@ static WF_NOINLINE int to_params_slow(const pthread_attr_t *attr,
 	err = attr != NULL ? read_attr(attr, ret_params) :
 			     read_default(ret_params);
 	if (err == 0 && ret_params->user_stack == NULL &&
-	    !ret_params->has_policy && ret_params->class != NULL)
+	    !ret_params->has_policy && ret_params->class != NULL &&
+	    (words != NULL || !(wf_load_relaxed(&has_default_sigmask) ||
+				wf_load_relaxed(&has_default_affinity))))
 		remember(memo_of(words), words, nr_changes, ret_params);
 	set_others(start, ret_params);
 	if (attr == NULL) {
@@ -393,14 +398,6 @@ static WF_NOINLINE int to_params_slow(const pthread_attr_t *attr,
 	return err;
 }
 
-static bool is_extended(const attr_word *words)
-{
-	if (words != NULL)
-		return may_have_extension(words);
-	return wf_load_relaxed(&has_default_sigmask) ||
-	       wf_load_relaxed(&has_default_affinity);
-}
-
 int wf_attr_to_params(const pthread_attr_t *attr, void *(*start)(void *),
 		      struct wf_thread_params *ret_params)
 {
@@ -409,7 +406,7 @@ int wf_attr_to_params(const pthread_attr_t *attr, void *(*start)(void *),
 	uint64_t nr_changes = wf_load_acquire(&nr_default_changes) << 1 |
 			      wf_load_relaxed(&wf_slots_are_tight);
 
-	if (WF_UNLIKELY(is_extended(words) ||
+	if (WF_UNLIKELY((words != NULL && may_have_extension(words)) ||
 			!recall(memo_of(words), words, nr_changes, ret_params)))
 		return to_params_slow(attr, start, nr_changes, ret_params);
 	set_others(start, ret_params);

@@ -25,6 +25,12 @@
  * return.
  */
 #define WF_INLINE static inline __attribute__((always_inline))
+/*
+ * The usual path of a wait or a wake: the linker copies it into its callers in
+ * other files. The header declares it without this. Without link-time
+ * optimisation, as in unit tests with fakes, it is called.
+ */
+#define WF_LINK_INLINE inline __attribute__((always_inline))
 #define WF_NOINLINE __attribute__((noinline))
 #define WF_NORETURN __attribute__((noreturn))
 #define WF_ALIGNED(n) __attribute__((aligned(n)))

@@ -20,6 +20,8 @@
  * CPU_TIME-4. The kernel thread of the first asker may have run other threads
  *     before. A thread has used no more than the time since it was made.
  *     handoff_ms is the time at which it was made, until a VP is taken from it.
+ *     It is not after that time, and before it by at most the pause between two
+ *     rounds of the monitor.
  */
 #include "sched/cpu_time.h"
 
@@ -110,7 +112,8 @@ static void mark_carriers(void)
 /* The most that me, the first asker, can have used. CPU_TIME-4 */
 static int64_t most_ns(const struct wf_thread *me)
 {
-	uint32_t age_ms = wf_thread_now_ms() - me->handoff_ms;
+	uint32_t now_ms = (uint32_t)(wf_os_now() / WF_NS_PER_MS);
+	uint32_t age_ms = now_ms - me->handoff_ms;
 
 	if (me->is_first || me->nr_handoffs != 0)
 		return INT64_MAX;

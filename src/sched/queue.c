@@ -190,19 +190,11 @@ static WF_NOINLINE void put(struct wf_vp *vp, struct wf_thread *t,
 		wf_queue_check_monitor(vp);
 }
 
-/* True if t goes to the next slot and the slot is free. */
-static bool is_plain_wake(const struct wf_vp *vp, const struct wf_thread *t)
-{
-	return WF_LIKELY(t->rt_priority == 0 && !wf_thread_was_cpu_bound(t) &&
-			 !wf_load_relaxed(&vp->runs_long)) &&
-	       wf_load_relaxed(&vp->next_slot) == WF_ENTRY_NONE;
-}
-
 void wf_queue_put(struct wf_vp *vp, struct wf_thread *t, enum wf_ready why)
 {
 	uint64_t entry = wf_entry_started(t);
 
-	if (why == WF_READY_WOKEN && is_plain_wake(vp, t)) {
+	if (why == WF_READY_WOKEN && wf_queue_is_plain_wake(vp, t)) {
 		wf_store_relaxed(&vp->next_slot, entry); /* SCHED_QUEUE-3 */
 	} else if (why == WF_READY_YIELDED && t->rt_priority == 0) {
 		wf_queue_push_tail(vp, &vp->batch, entry);
@@ -210,6 +202,16 @@ void wf_queue_put(struct wf_vp *vp, struct wf_thread *t, enum wf_ready why)
 		put(vp, t, why);
 		return;
 	}
+	wf_queue_check_monitor(vp);
+}
+
+void wf_queue_put_new(struct wf_vp *vp, struct wf_thread *t)
+{
+	if (WF_UNLIKELY(wf_load_relaxed(&vp->runs_long))) {
+		put(vp, t, WF_READY_NEW);
+		return;
+	}
+	wf_queue_push_interactive(vp, wf_entry_not_started(t));
 	wf_queue_check_monitor(vp);
 }
 

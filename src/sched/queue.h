@@ -34,6 +34,9 @@ enum wf_ready {
  */
 void wf_queue_put(struct wf_vp *vp, struct wf_thread *t, enum wf_ready why);
 
+/* wf_queue_put of a new thread (WF_READY_NEW) that is not real-time. */
+void wf_queue_put_new(struct wf_vp *vp, struct wf_thread *t);
+
 /*
  * Queues t for a caller without a VP: a foreign or bound thread, the monitor.
  * If `vp` is NULL, t goes to the injection queue, else to vp's remote queue.

@@ -7,6 +7,7 @@
 #ifndef WEFT_SCHED_QUEUE_INTERNAL_H
 #define WEFT_SCHED_QUEUE_INTERNAL_H
 
+#include "sched/entry.h"
 #include "sched/idle.h"
 #include "sched/queue.h"
 
@@ -32,6 +33,15 @@ static inline void wf_queue_push_interactive(struct wf_vp *vp, uint64_t entry)
 	if (wf_runq_len(&vp->interactive) >= 2 &&
 	    wf_load_relaxed(&wf_sched.stealable) == 0)
 		wf_store_relaxed(&wf_sched.stealable, WF_STEALABLE_SOME);
+}
+
+/* True if t goes to the next slot and the slot is free. */
+static inline bool wf_queue_is_plain_wake(const struct wf_vp *vp,
+					  const struct wf_thread *t)
+{
+	return WF_LIKELY(t->rt_priority == 0 && !wf_thread_was_cpu_bound(t) &&
+			 !wf_load_relaxed(&vp->runs_long)) &&
+	       wf_load_relaxed(&vp->next_slot) == WF_ENTRY_NONE;
 }
 
 /*

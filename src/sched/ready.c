@@ -11,6 +11,7 @@
 
 #include "os/futex.h"
 #include "sched/idle.h"
+#include "sched/queue_internal.h"
 
 static void wake_kernel_thread(struct wf_thread *t)
 {
@@ -92,7 +93,7 @@ static WF_NOINLINE void yield_to(struct wf_thread *me, struct wf_thread *t)
 	wf_vp_ask_own(vp, WF_RESCHED_WAKE);
 }
 
-void wf_ready_woken(struct wf_thread *me, struct wf_thread *t)
+static WF_NOINLINE void wake(struct wf_thread *me, struct wf_thread *t)
 {
 	if (t->kind != WF_THREAD_MULTIPLEXED)
 		wake_kernel_thread(t);
@@ -104,10 +105,16 @@ void wf_ready_woken(struct wf_thread *me, struct wf_thread *t)
 		yield_to(me, t);
 }
 
-void wf_ready_new(struct wf_thread *me, struct wf_thread *t)
+/* The usual wake: t goes to the next slot of the waker's VP. */
+WF_LINK_INLINE void wf_ready_woken(struct wf_thread *me, struct wf_thread *t)
 {
-	if (has_vp(me))
-		wf_queue_put(me->vp, t, WF_READY_NEW);
-	else
-		wf_queue_put_remote(NULL, t, WF_READY_NEW);
+	if (WF_UNLIKELY(!has_vp(me) || t->kind != WF_THREAD_MULTIPLEXED ||
+			wf_thread_is_cpu_bound(me) ||
+			!wf_queue_is_plain_wake(me->vp, t))) {
+		wake(me, t);
+		return;
+	}
+	/* SCHED_QUEUE-3 */
+	wf_store_relaxed(&me->vp->next_slot, wf_entry_started(t));
+	wf_queue_check_monitor(me->vp);
 }

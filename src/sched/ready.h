@@ -61,7 +61,4 @@ WF_INLINE void wf_ready_prefetch(const struct wf_thread *t, int nr_lines)
 	__builtin_prefetch((const void *)t->ctx.tp);
 }
 
-/* Queues a new thread, which has not started. */
-void wf_ready_new(struct wf_thread *me, struct wf_thread *t);
-
 #endif

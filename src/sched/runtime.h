@@ -61,15 +61,21 @@ WF_INLINE struct wf_thread *wf_thread_self(void)
 	return WF_LIKELY(t != NULL) ? t : wf_runtime_attach();
 }
 
-WF_INLINE struct wf_thread *wf_runtime_enter(void)
+/* wf_runtime_enter for a caller that knows that it is t. */
+WF_INLINE void wf_runtime_enter_as(struct wf_thread *t)
 {
-	struct wf_thread *t = wf_thread_self();
-
 	wf_store_relaxed(&t->in_runtime, 1);
 	/* RUNTIME-2; the monitor's membarrier orders the CPU. */
 	wf_compiler_barrier();
 	if (WF_UNLIKELY(wf_load_acquire(&t->retake) != WF_RETAKE_NONE))
 		wf_runtime_reacquire_slow(t);
+}
+
+WF_INLINE struct wf_thread *wf_runtime_enter(void)
+{
+	struct wf_thread *t = wf_thread_self();
+
+	wf_runtime_enter_as(t);
 	return t;
 }
 

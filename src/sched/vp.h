@@ -380,6 +380,8 @@ struct wf_sched {
 	_Atomic int64_t monitor_until WF_ALIGNED(WF_CACHE_LINE); /* the end of
 								  * its sleep */
 	_Atomic uint32_t monitor_poke; /* futex of the monitor's short sleeps */
+	/* CLOCK_MONOTONIC in the monitor's last round, in ms; 0: it sleeps */
+	_Atomic uint32_t monitor_ms;
 	/* enum wf_monitor_asleep */
 	_Atomic uint32_t monitor_asleep WF_ALIGNED(WF_CACHE_LINE);
 	/* Counts made by threads without a VP. Includes the process's first

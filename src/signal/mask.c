@@ -76,17 +76,25 @@ static WF_COLD void take_from_kernel(struct wf_thread *t, uint64_t set)
 	wf_signal_receiver_open(set);
 }
 
+static WF_COLD void take_opened_slow(struct wf_thread *t, uint64_t opened,
+				     uint64_t set)
+{
+	if ((wf_sigqueue_pending(&wf_routing_process) & opened) != 0)
+		take_from_process(t, opened);
+	if (set != 0)
+		take_from_kernel(t, set);
+}
+
 /* MASK-2. Each thread calls it when it begins. */
-static void take_opened(struct wf_thread *t, uint64_t opened)
+static inline void take_opened(struct wf_thread *t, uint64_t opened)
 {
 	uint64_t set = wf_signal_receiver_unwanted(opened);
 
 	wf_signal_receiver_settle();
 	if (WF_UNLIKELY((wf_sigqueue_pending(&wf_routing_process) & opened) !=
-			0))
-		take_from_process(t, opened);
-	if (WF_UNLIKELY(set != 0))
-		take_from_kernel(t, set);
+				0 ||
+			set != 0))
+		take_opened_slow(t, opened, set);
 }
 
 /* MASK-3 */

@@ -70,7 +70,7 @@ void wf_signal_exec_begin(struct wf_thread *t);
 void wf_signal_exec_failed(struct wf_thread *t);
 void wf_signal_exec_over(struct wf_thread *t);
 
-/* Sets the fields of a thread that is being created. */
+/* Sets the fields of a thread that is being created; the others are 0. */
 void wf_signal_thread_init(struct wf_thread *t);
 /* t, the caller, has its TLS, so handlers may run. in_runtime 0. */
 void wf_signal_thread_begin(struct wf_thread *t);

@@ -101,7 +101,7 @@ static _Atomic uint64_t armed;	/* SIGNAL_RECEIVER-4; the receiver stores it */
 static _Atomic uint64_t opened; /* SIGNAL_RECEIVER-5; the receiver stores it */
 static _Atomic bool is_dozing;	/* SIGNAL_RECEIVER-7; the receiver stores it */
 /* SIGNAL_RECEIVER-3: 0, 1, or WAITED_FOR if threads wait for 0 */
-static _Atomic uint32_t is_busy;
+_Atomic uint32_t wf_signal_receiver_is_busy;
 static _Atomic uint32_t nr_turns; /* futex: counts the loops of run */
 static _Atomic int tid;
 static struct wf_thread self;
@@ -195,11 +195,11 @@ static _Atomic int *taken_signal(void)
 
 static void hand_on(const siginfo_t *info)
 {
-	atomic_exchange(&is_busy, 1); /* SIGNAL_RECEIVER-3 */
+	atomic_exchange(&wf_signal_receiver_is_busy, 1); /* SIGNAL_RECEIVER-3 */
 	wf_routing_to_process(&self, info, NULL);
 	wf_store_relaxed(taken_signal(), 0);
-	if (atomic_exchange(&is_busy, 0) == WAITED_FOR)
-		wf_os_futex_wake(&is_busy, INT_MAX);
+	if (atomic_exchange(&wf_signal_receiver_is_busy, 0) == WAITED_FOR)
+		wf_os_futex_wake(&wf_signal_receiver_is_busy, INT_MAX);
 }
 
 /*
@@ -377,15 +377,17 @@ uint64_t wf_signal_receiver_closing(const struct wf_thread *t, uint64_t set)
 	return set;
 }
 
-void wf_signal_receiver_settle(void)
+void wf_signal_receiver_settle_slow(void)
 {
-	uint32_t busy = wf_load_acquire(&is_busy);
+	uint32_t busy = wf_load_acquire(&wf_signal_receiver_is_busy);
 
 	while (busy != 0) {
 		if (busy == WAITED_FOR ||
-		    wf_cas_acq_rel(&is_busy, &busy, WAITED_FOR))
-			wf_os_futex_wait(&is_busy, WAITED_FOR, WF_OS_FOREVER);
-		busy = wf_load_acquire(&is_busy);
+		    wf_cas_acq_rel(&wf_signal_receiver_is_busy, &busy,
+				   WAITED_FOR))
+			wf_os_futex_wait(&wf_signal_receiver_is_busy,
+					 WAITED_FOR, WF_OS_FOREVER);
+		busy = wf_load_acquire(&wf_signal_receiver_is_busy);
 	}
 }
 
@@ -393,7 +395,8 @@ void wf_signal_receiver_await_taken(void)
 {
 	if (!wf_load_relaxed(&wf_action_had_handlers))
 		return;
-	for (int i = 0; wf_load_relaxed(&is_busy) == 0; i++) {
+	for (int i = 0; wf_load_relaxed(&wf_signal_receiver_is_busy) == 0;
+	     i++) {
 		bool is_taken = wf_load_relaxed(taken_signal()) != 0;
 
 		if (i >= (is_taken ? POLLS_WHILE_TAKEN : POLLS))
@@ -420,6 +423,6 @@ void wf_signal_receiver_fork_child(void)
 	wf_store_relaxed(&armed, 0);
 	wf_store_relaxed(&opened, 0);
 	wf_store_relaxed(&is_dozing, false);
-	wf_store_relaxed(&is_busy, 0);
+	wf_store_relaxed(&wf_signal_receiver_is_busy, 0);
 	wf_store_relaxed(taken_signal(), 0);
 }

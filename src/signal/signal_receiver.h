@@ -73,7 +73,13 @@ void wf_signal_receiver_rearm(void);
 /*
  * Waits until the receiver has handed on the signal that it has taken, if any.
  */
-void wf_signal_receiver_settle(void);
+extern _Atomic uint32_t wf_signal_receiver_is_busy;
+void wf_signal_receiver_settle_slow(void);
+static inline void wf_signal_receiver_settle(void)
+{
+	if (WF_UNLIKELY(wf_load_acquire(&wf_signal_receiver_is_busy) != 0))
+		wf_signal_receiver_settle_slow();
+}
 /*
  * The same for a carrier that has slept and has just opened its mask. The
  * receiver may have taken a signal that it has not reported yet.

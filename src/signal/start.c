@@ -160,12 +160,25 @@ void wf_signal_restore(const struct wf_thread *t)
 	wf_os_set_signal_mask(t->sigmask);
 }
 
+/* The parent may have forked in a handler, in the middle of these waits. */
+static void reset_waits(struct wf_thread *t)
+{
+	wf_store_relaxed(&t->sigwait_set, 0);
+	wf_store_relaxed(&t->signal_word, 0);
+	t->is_suspended = false;
+	t->takes_signal = false;
+	t->interrupted = false;
+	t->at_cancel_point = false;
+	wf_store_relaxed(&t->is_cancelled, false);
+}
+
 void wf_signal_fork_child(struct wf_thread *t, bool has_own_actions)
 {
 	wf_sigqueue_fork_child();
 	if (t != NULL) {
 		/* The pending signals are the parent's. */
 		memset(&t->sigqueue, 0, sizeof(t->sigqueue));
+		reset_waits(t);
 		wf_signal_thread_init(t);
 		t->holds_signals = false;
 	}
@@ -267,16 +280,9 @@ void wf_signal_thread_init(struct wf_thread *t)
 {
 	if (WF_UNLIKELY(wf_sigqueue_pending(&t->sigqueue) != 0))
 		empty(wf_self, t);
-	wf_sigqueue_open(&t->sigqueue);
-	wf_store_relaxed(&t->sigwait_set, 0);
-	wf_store_relaxed(&t->signal_word, 0);
 	t->nr_handlers = 0;
-	t->is_suspended = false;
-	t->takes_signal = false;
 	t->holds_signals = !t->is_first;
-	t->interrupted = false;
-	t->at_cancel_point = false;
-	wf_store_relaxed(&t->is_cancelled, false);
+	wf_sigqueue_open(&t->sigqueue);
 }
 
 /*

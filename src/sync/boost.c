@@ -247,14 +247,12 @@ void wf_boost_changed(struct wf_thread *t)
 	wf_boost_end(me, mask);
 }
 
-void wf_boost_thread_end(const struct wf_thread *t)
+static WF_COLD void end_boosts(const struct wf_thread *t)
 {
 	struct wf_mutex **at;
 	struct wf_thread *me;
 	uint64_t mask;
 
-	if (rows[row_of((uint32_t)t->tid)].boosting == NULL)
-		return;
 	me = wf_boost_begin(&mask);
 	at = &rows[row_of((uint32_t)t->tid)].boosting;
 	while (*at != NULL) {
@@ -264,6 +262,12 @@ void wf_boost_thread_end(const struct wf_thread *t)
 			at = next_of(*at);
 	}
 	wf_boost_end(me, mask);
+}
+
+void wf_boost_thread_end(const struct wf_thread *t)
+{
+	if (WF_UNLIKELY(rows[row_of((uint32_t)t->tid)].boosting != NULL))
+		end_boosts(t);
 }
 
 void wf_boost_fork_child(void)

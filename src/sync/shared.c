@@ -414,7 +414,7 @@ static pthread_mutex_t *find_given_locked(const struct wf_thread *t)
  * Marks a mutex of t; false if t has none. Finding and marking are under one
  * hold of the lock: in between another thread might unmap it. SHARED-4
  */
-static bool end_given(const struct wf_thread *t)
+static WF_COLD bool end_given(const struct wf_thread *t)
 {
 	struct wf_thread *me = wf_runtime_enter();
 	pthread_mutex_t *m;
@@ -437,7 +437,7 @@ static bool end_given(const struct wf_thread *t)
  * Marks the mutexes in libc's list of the caller. The program may have unmapped
  * them.
  */
-static void end_own(uintptr_t head, uint32_t tid)
+static WF_COLD void end_own(uintptr_t head, uint32_t tid)
 {
 	uintptr_t link = *wf_robust_next(head), next;
 

@@ -105,30 +105,67 @@ static bool is_slot_ready(const struct wf_thread *t,
 	       s->link_epoch == wf_table_fork_epoch();
 }
 
+/*
+ * Clears the fields that are 0 in a new thread: the last thread of the slot may
+ * have left any value there. Each call is one store.
+ */
+static void clear_fields(struct wf_thread *t)
+{
+	WF_THREAD_CLEAR(t, vp, ctx);
+	WF_THREAD_CLEAR(t, wait_addr, wait_bits);
+	WF_THREAD_CLEAR_4(t, wait_was_moved, wait_result);
+	WF_THREAD_CLEAR(t, timer_index, not_started);
+	WF_THREAD_CLEAR(t, sigwait_set, generation);
+	t->hint = 0;
+	t->altstack = (struct wf_altstack){ .flags = SS_DISABLE };
+}
+
+/* Registers that the new thread inherits, and its CPU time. */
+static void inherit_registers(struct wf_thread *t)
+{
+	t->fp_control = wf_cpu_fp_control();
+	if (WF_LIKELY(!wf_registers_are_used()))
+		return; /* the CPU time does not count either */
+	wf_registers_save(t);
+	wf_cpu_time_begin(t);
+}
+
+static void init_mask(struct wf_thread *t, const struct wf_thread *creator,
+		      const struct wf_thread_params *params)
+{
+	if (WF_UNLIKELY(params->has_sigmask))
+		t->sigmask = params->sigmask & ~WF_SIGNAL_UNBLOCKABLE;
+	else if (WF_LIKELY(creator->carrier != NULL))
+		t->sigmask = creator->sigmask;
+	else
+		t->sigmask = wf_os_get_signal_mask();
+}
+
+static void init_policy(struct wf_thread *t, const struct wf_thread *creator,
+			const struct wf_thread_params *params)
+{
+	wf_policy_inherit(t, creator);
+	if (WF_UNLIKELY(params->has_policy)) {
+		t->made_with_policy = true;
+		t->sched_policy = (uint8_t)params->policy & 15;
+		t->sched_priority = params->priority;
+		t->libc_knows_policy = true;
+	}
+	t->rt_priority = (uint8_t)t->sched_priority;
+}
+
 static void init_fields(struct wf_thread *t, const struct wf_thread *creator,
 			const struct wf_thread_params *params)
 {
+	clear_fields(t);
 	wf_store_relaxed(&t->in_runtime, 1);
 	wf_store_relaxed(&t->retake, WF_RETAKE_NONE);
 	wf_store_relaxed(&t->exit_work, 0);
 	t->kind = params->is_bound ? WF_THREAD_BOUND : WF_THREAD_MULTIPLEXED;
-	t->fp_control = wf_cpu_fp_control();
-	wf_registers_save(t);
-	wf_cpu_time_begin(t);
 	t->cpu_bound = 0;
 	t->from_batch = false;
-	t->is_first = false;
 	wf_store_relaxed(&t->slot.keeps_stack, false);
-	t->vp = NULL;
-	t->carrier = NULL;
-	t->sigmask = params->has_sigmask ?
-			     params->sigmask & ~WF_SIGNAL_UNBLOCKABLE :
-		     creator->carrier != NULL ? creator->sigmask :
-						wf_os_get_signal_mask();
-	t->wait_addr = NULL;
 	wf_store_relaxed(&t->kernel_word, 1);
-	wf_store_relaxed(&t->wait_bucket, NULL);
-	t->timer_index = 0;
 	t->stack_slack = params->stack_slack;
 	if (WF_UNLIKELY(t->slot.class != params->class))
 		t->stack_slack = wf_slot_slack_in(t->slot.class, params->class,
@@ -136,51 +173,33 @@ static void init_fields(struct wf_thread *t, const struct wf_thread *creator,
 	wf_store_relaxed(&t->exit_state, params->is_detached ?
 						 WF_EXIT_DETACHED :
 						 WF_EXIT_JOINABLE);
-	wf_store_relaxed(&t->joiner, 0);
 	/*
 	 * The result of a cancelled thread: libc's unwinding does not set it.
 	 */
 	t->result = PTHREAD_CANCELED;
 	memcpy(t->name, creator->name, sizeof(t->name));
-	t->altstack.flags = SS_DISABLE;
-	t->altstack.sp = NULL;
-	t->altstack.size = 0;
+	inherit_registers(t);
+	init_mask(t, creator, params);
+	init_policy(t, creator, params);
+	t->handoff_ms = wf_thread_made_ms(); /* CPU_TIME-4 */
 	wf_signal_thread_init(t);
-	t->hint = 0;
-	t->has_native_signals = false;
-	t->nr_handoffs = 0;
-	/* CPU_TIME-4 in sched/cpu_time.c */
-	t->handoff_ms = wf_thread_now_ms();
-	t->nr_large_polls = 0;
-	t->has_affinity = false;
-	t->next_sibling = 0;
-	wf_policy_inherit(t, creator);
-	t->made_with_policy = params->has_policy;
-	if (params->has_policy) {
-		t->sched_policy = (uint8_t)params->policy & 15;
-		t->sched_priority = params->priority;
-		t->libc_knows_policy = true;
-	}
-	t->rt_list = 0;
-	t->rt_priority = (uint8_t)t->sched_priority;
 }
 
-/* Call it in the runtime. */
-static void count_made(struct wf_thread *me)
+/* vp is the creator's VP, or NULL. In the runtime. */
+static void count_made(struct wf_vp *vp)
 {
-	if (me->vp != NULL)
-		wf_count_own(&me->vp->counters, made);
+	if (WF_LIKELY(vp != NULL))
+		wf_count_own(&vp->counters, made);
 	else
 		wf_count(made);
 }
 
 /* Starts t on a carrier of its own. In the runtime. */
-static int start_bound(struct wf_thread *me, struct wf_thread *t,
-		       const struct wf_thread_params *params)
+static WF_COLD int start_bound(struct wf_thread *me, struct wf_thread *t,
+			       const struct wf_thread_params *params)
 {
 	int err;
 
-	count_made(me);
 	wf_count(bound);
 	wf_start_prepare(t, NULL);
 	t->has_affinity = params->has_affinity;
@@ -194,34 +213,45 @@ static int start_bound(struct wf_thread *me, struct wf_thread *t,
 	return err;
 }
 
+/* REALTIME-4 in sched/realtime.c. In the runtime. */
+static WF_COLD void start_realtime(struct wf_thread *me, struct wf_thread *t)
+{
+	wf_start_prepare(t, NULL);
+	wf_ready_woken(me, t);
+}
+
 /*
  * Links t to the thread that this VP created before: a program often joins
  * threads in the order of their creation, and join.c prefetches the next one.
  */
-static void note_sibling(struct wf_thread *me, struct wf_thread *t)
+static void note_sibling(struct wf_vp *vp, struct wf_thread *t)
 {
-	struct wf_vp *vp = wf_vp_of(me);
-
-	if (vp == NULL)
+	if (WF_LIKELY(!wf_ready_is_of_many(t)))
 		return;
 	wf_table_at(vp->last_created)->next_sibling = t->index;
 	vp->last_created = t->index;
 }
 
-/*
- * Returns a thread with its memory, or NULL. In the runtime before and after.
- */
-static struct wf_thread *get_thread(struct wf_thread *me,
-				    const struct wf_thread_params *params)
+static void queue(struct wf_vp *vp, struct wf_thread *t)
 {
-	struct wf_thread *t = wf_table_get(wf_pool_of(me), params->class);
+	/* release: all fields; pairs with the acquire of the claim */
+	wf_store_release(&t->not_started, (t->generation & WF_GENERATION_MASK) |
+						  WF_NOT_STARTED_BIT);
+	if (WF_UNLIKELY(vp == NULL)) {
+		wf_queue_put_remote(NULL, t, WF_READY_NEW);
+		return;
+	}
+	note_sibling(vp, t);
+	wf_queue_put_new(vp, t);
+}
+
+/* Leaves the runtime to prepare t. Returns NULL if that fails. */
+static WF_NOINLINE struct wf_thread *
+prepare_outside(struct wf_thread *me, struct wf_thread *t,
+		const struct wf_thread_params *params)
+{
 	int err;
 
-	if (t == NULL)
-		return NULL;
-	t->tid = wf_table_tid(t);
-	if (WF_LIKELY(is_slot_ready(t, params)))
-		return t;
 	wf_runtime_leave(me);
 	err = prepare_slot(t, params);
 	wf_runtime_enter();
@@ -231,46 +261,56 @@ static struct wf_thread *get_thread(struct wf_thread *me,
 	return NULL;
 }
 
+/*
+ * Returns a thread with its memory, or NULL. In the runtime before and after.
+ */
+static struct wf_thread *get_thread(struct wf_thread *me,
+				    const struct wf_thread_params *params)
+{
+	struct wf_thread *t = wf_table_get(wf_pool_of(me), params->class);
+
+	if (WF_UNLIKELY(t == NULL))
+		return NULL;
+	t->tid = wf_table_tid(t);
+	if (WF_LIKELY(is_slot_ready(t, params)))
+		return t;
+	return prepare_outside(me, t, params);
+}
+
 int wf_thread_create(const struct wf_thread_params *params,
 		     void *(*start)(void *), void *arg, pthread_t *ret_handle)
 {
 	struct wf_thread *me, *t;
+	struct wf_vp *vp;
 	int err = 0;
 
-	if (params->class == NULL)
+	if (WF_UNLIKELY(params->class == NULL))
 		return -EAGAIN;
 	/* A page fault is cheap here: at worst the VP is handed off. */
 	*(volatile pthread_t *)ret_handle = *ret_handle;
 	me = wf_runtime_enter();
 	t = get_thread(me, params);
-	if (t == NULL) {
+	if (WF_UNLIKELY(t == NULL)) {
 		wf_runtime_leave(me);
 		return -EAGAIN;
 	}
+	vp = wf_vp_of(me);
 	init_fields(t, me, params);
-	if (params->has_sigmask)
+	if (WF_UNLIKELY(params->has_sigmask))
 		wf_fence_seq_cst(); /* MASK-2 in signal/mask.c */
 	if (WF_UNLIKELY(wf_carrier_is_altered(me)))
 		t->kind = WF_THREAD_BOUND;
 	t->start_routine = start;
 	t->start_arg = arg;
-	wf_thread_count_created(me);
+	wf_thread_count_created(vp);
+	count_made(vp);
 	*ret_handle = t->slot.tcb;
-	if (WF_UNLIKELY(t->kind == WF_THREAD_BOUND)) {
+	if (WF_UNLIKELY(t->kind == WF_THREAD_BOUND))
 		err = start_bound(me, t, params);
-	} else if (WF_UNLIKELY(t->rt_priority != 0)) {
-		count_made(me);
-		wf_start_prepare(t, NULL); /* REALTIME-4 in sched/realtime.c */
-		wf_ready_woken(me, t);
-	} else {
-		/* release: all fields; pairs with the acquire of the claim */
-		wf_store_release(&t->not_started,
-				 (t->generation & WF_GENERATION_MASK) |
-					 WF_NOT_STARTED_BIT);
-		note_sibling(me, t);
-		count_made(me);
-		wf_ready_new(me, t);
-	}
+	else if (WF_UNLIKELY(t->rt_priority != 0))
+		start_realtime(me, t);
+	else
+		queue(vp, t);
 	wf_runtime_leave(me);
 	return err;
 }

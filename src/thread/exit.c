@@ -84,11 +84,9 @@ static bool run_start_routine(struct wf_thread *t, uint64_t tls_mark)
 }
 
 /* From the store on, t's stack is free, and a joiner may free t. */
-static void set_done_and_unlock(struct wf_vp *vp, struct wf_thread *t,
-				uint32_t old)
+WF_INLINE void set_done_and_unlock(struct wf_vp *vp, struct wf_bucket *b,
+				   struct wf_thread *t, uint32_t old)
 {
-	struct wf_bucket *b = wf_bucket_of(&t->exit_state);
-
 	/* release: the result; pairs with the acquire in join.c */
 	wf_store_release(&t->exit_state, old | WF_EXIT_DONE);
 	wf_bucket_unlock(vp, b);
@@ -103,45 +101,62 @@ static void announce_done(struct wf_carrier *c, void *arg)
 	wf_bucket_lock(me, b);
 	old = wf_load_relaxed(&t->exit_state);
 	joiner = wf_ufutex_take_first_locked(b, &t->exit_state);
-	set_done_and_unlock(wf_bucket_vp(me), t, old);
+	set_done_and_unlock(wf_bucket_vp(me), b, t, old);
 	if (joiner != NULL)
 		wf_ready_woken(me, joiner);
 	else if ((old & WF_EXIT_DETACHED) != 0)
 		wf_table_put(wf_pool_of(me), t);
 }
 
-/* The same when the joiner runs next: it has left the bucket's list already. */
+/*
+ * The same when the joiner runs next: it has left the bucket's list already.
+ * UFUTEX-9 in ufutex.c: t names the bucket.
+ */
 static void announce_to_joiner(struct wf_carrier *c, void *arg)
 {
-	set_done_and_unlock(wf_load_relaxed(&c->vp), arg, WF_EXIT_JOINABLE);
+	struct wf_thread *t = arg;
+	struct wf_bucket *b = wf_load_relaxed(&t->wait_bucket);
+
+	wf_store_relaxed(&t->wait_bucket, NULL);
+	set_done_and_unlock(wf_load_relaxed(&c->vp), b, t, WF_EXIT_JOINABLE);
+}
+
+/* True if this first waiter of a bucket is a joiner of t that a VP may run. */
+WF_INLINE bool is_joiner(const struct wf_thread *waiter,
+			 const struct wf_thread *t)
+{
+	return waiter != NULL && waiter->wait_addr == &t->exit_state &&
+	       waiter->kind == WF_THREAD_MULTIPLEXED;
 }
 
 /*
  * Returns the joiner if it waits and may run at once. Then the bucket stays
  * locked until t has left its stack.
+ *
+ * The joiner names the bucket in which it waits, which saves hashing. That may
+ * be another one than t's, if the joiner waits in a handler, and the joiner may
+ * have given up since. Only the bucket's first waiter decides (JOIN-1 in
+ * join.c). In all other cases announce_done checks t's own bucket.
  */
-static struct wf_thread *take_joiner(struct wf_thread *t)
+WF_INLINE struct wf_thread *take_joiner(struct wf_thread *t)
 {
 	struct wf_thread *joiner = wf_table_at(wf_load_relaxed(&t->joiner));
-	struct wf_bucket *b;
+	struct wf_bucket *b = wf_load_relaxed(&joiner->wait_bucket);
 
-	/* Index 0 means no joiner; its kind is none of these. */
-	if (joiner->kind != WF_THREAD_MULTIPLEXED ||
+	/* Index 0 means no joiner: it waits in no bucket. A bound joiner waits
+	 * without a VP, and announce_done wakes it. */
+	if (b == NULL || joiner->kind != WF_THREAD_MULTIPLEXED ||
 	    !wf_queue_may_switch_to(t->vp))
 		return NULL;
-	b = wf_bucket_of(&t->exit_state);
 	wf_bucket_lock(t, b);
-	/* The joiner may have given up since. A bound joiner waits without a VP
-	 * and is woken by announce_done (JOIN-1 in join.c). */
-	joiner = wf_table_at(wf_load_relaxed(&t->joiner));
-	joiner = joiner->kind == WF_THREAD_MULTIPLEXED ?
-			 wf_ufutex_take_first_locked(b, &t->exit_state) :
-			 NULL;
-	if (joiner == NULL)
+	joiner = b->first;
+	if (WF_UNLIKELY(!is_joiner(joiner, t))) {
 		wf_bucket_unlock(t->vp, b);
-	else
-		joiner->from_batch =
-			false; /* as if picked from the next slot */
+		return NULL;
+	}
+	wf_bucket_take_locked(b, joiner, 0);
+	joiner->from_batch = false; /* as if picked from the next slot */
+	wf_store_relaxed(&t->wait_bucket, b); /* UFUTEX-9 */
 	return joiner;
 }
 
@@ -154,7 +169,7 @@ struct heir {
 	wf_post_fn *post;
 };
 
-static struct heir choose_heir(struct wf_thread *t)
+WF_INLINE struct heir choose_heir(struct wf_thread *t)
 {
 	struct wf_thread *joiner;
 
@@ -179,7 +194,7 @@ static struct heir choose_heir(struct wf_thread *t)
  * Counts the end of t. If t is the last thread, ends the process. In the
  * runtime.
  */
-static void count_end(struct wf_thread *t, int status)
+WF_INLINE void count_end(struct wf_thread *t, int status)
 {
 	if (WF_LIKELY(!wf_thread_count_ended(t)))
 		return;
@@ -203,7 +218,7 @@ static struct heir finish(struct wf_thread *t, bool had_destructors, int status)
 		t->is_dirty = true;
 	wf_shared_thread_end(t);
 	wf_boost_thread_end(t);
-	wf_runtime_enter();
+	wf_runtime_enter_as(t);
 	count_end(t, status);
 	wf_signal_thread_end(t, t);
 	if (t->slot.class != NULL &&

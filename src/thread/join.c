@@ -18,6 +18,7 @@
 #include "libc/cleanup.h"
 #include "libc/tcb.h"
 #include "sched/entry.h"
+#include "sched/ready.h"
 #include "sched/runtime.h"
 #include "sched/start.h"
 #include "thread/lifecycle.h"
@@ -50,7 +51,7 @@ static bool is_circle(const struct wf_thread *t, const struct wf_thread *me)
 }
 
 /* Registers the caller as the joiner of t. */
-static int begin_locked(struct wf_thread *t, struct wf_thread *me)
+WF_INLINE int begin_locked(struct wf_thread *t, struct wf_thread *me)
 {
 	if (is_gone(t))
 		return -ESRCH;
@@ -68,7 +69,7 @@ static int begin_locked(struct wf_thread *t, struct wf_thread *me)
  * If t has not run yet, takes it out of the queues. The caller gives it the VP
  * at once.
  */
-static struct wf_thread *claim(struct wf_thread *t, struct wf_thread *me)
+WF_INLINE struct wf_thread *claim(struct wf_thread *t, struct wf_thread *me)
 {
 	if (wf_load_relaxed(&t->not_started) == 0 ||
 	    wf_load_relaxed(&me->vp->pending) != 0 || /* urgent work */
@@ -135,9 +136,13 @@ static int wait_on(struct wf_thread *t, struct wf_thread *me,
  */
 static void prefetch_next(const struct wf_thread *t)
 {
-	const struct wf_thread *next = wf_table_at(t->next_sibling);
+	const struct wf_thread *next;
 
-	if (WF_LIKELY(next == t) || wf_load_relaxed(&next->not_started) == 0)
+	/* With few threads the state is in the cache. */
+	if (WF_LIKELY(!wf_ready_is_of_many(t)))
+		return;
+	next = wf_table_at(t->next_sibling);
+	if (next == t || wf_load_relaxed(&next->not_started) == 0)
 		return;
 	wf_tcb_prefetch(next->slot.tcb);
 }
@@ -146,8 +151,8 @@ static void prefetch_next(const struct wf_thread *t)
  * Returns 0 if t is done and the caller frees it. In the runtime before and
  * after.
  */
-static int join_in(struct wf_thread *t, struct wf_thread *me,
-		   int64_t deadline_ns)
+WF_INLINE int join_in(struct wf_thread *t, struct wf_thread *me,
+		      int64_t deadline_ns)
 {
 	struct wf_bucket *b = wf_bucket_of(&t->exit_state);
 	struct wf_wait w = { .addr = &t->exit_state,
@@ -175,8 +180,8 @@ static int join_in(struct wf_thread *t, struct wf_thread *me,
 	return wait_on(t, me, deadline_ns, result);
 }
 
-static int finish_join(struct wf_thread *t, struct wf_thread *me, int err,
-		       void **ret_result)
+WF_INLINE int finish_join(struct wf_thread *t, struct wf_thread *me, int err,
+			  void **ret_result)
 {
 	void *result = t->result;
 

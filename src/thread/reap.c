@@ -147,7 +147,7 @@ static void *reap(void *arg)
 	} while (wf_load_relaxed(&is_to_end) == 0 && reap_all());
 	wf_store_relaxed(&nr_left, nr_spare());
 	wf_runtime_enter();
-	wf_thread_count_created(me); /* its end will count, too */
+	wf_thread_count_created(wf_vp_of(me)); /* its end will count, too */
 	wf_runtime_leave(me);
 	wf_store_release(&is_running, false);
 	return arg;

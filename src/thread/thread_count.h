@@ -3,7 +3,7 @@
  * Counts the threads that have not yet exited: the last thread to exit ends the
  * process.
  *
- *     wf_thread_count_created(me);             in pthread_create
+ *     wf_thread_count_created(wf_vp_of(me));   in pthread_create
  *     ...
  *     if (wf_thread_count_ended(t) && wf_thread_count_is_last())
  *             wf_thread_count_end_process(0);
@@ -20,11 +20,12 @@ extern _Atomic bool wf_thread_count_first_has_ended;
 /* Counts the process's first thread alone: at start, and in a fork child. */
 void wf_thread_count_reset(void);
 
-/* `me` has created a thread, which cannot run yet. In the runtime. */
-static inline void wf_thread_count_created(struct wf_thread *me)
+/*
+ * The owner of vp, or a thread without a VP (NULL), has created a thread, which
+ * cannot run yet. In the runtime.
+ */
+static inline void wf_thread_count_created(struct wf_vp *vp)
 {
-	struct wf_vp *vp = wf_vp_of(me);
-
 	if (WF_UNLIKELY(wf_options.stats))
 		wf_count_most(most_threads,
 			      atomic_fetch_add(&wf_sched.nr_threads, 1) + 1);
@@ -35,7 +36,7 @@ static inline void wf_thread_count_created(struct wf_thread *me)
 }
 
 /* The thread could not be started, or a thread ends. In the runtime. */
-static inline void wf_thread_count_undo(struct wf_thread *me)
+WF_INLINE void wf_thread_count_undo(struct wf_thread *me)
 {
 	struct wf_vp *vp = wf_vp_of(me);
 

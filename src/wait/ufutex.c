@@ -10,8 +10,8 @@
  *
  * UFUTEX-1. wait_addr, wait_bits, wait_result, wait_bucket and the links of a
  *     waiting thread change only under the lock of the bucket that wait_bucket
- *     names. It is NULL while the thread is in no wait. So a thread that holds
- *     the lock of the named bucket finds the wait complete.
+ *     names. It is NULL while the thread is in no wait (but UFUTEX-9). So a
+ *     thread that holds the lock of the named bucket finds the wait complete.
  * UFUTEX-2. A thread that parks holds its bucket's lock until its context is
  *     saved: the post-switch callback releases it. So a waker that finds it in
  *     the list may make it runnable.
@@ -29,6 +29,11 @@
  *     until the thread that ended it has stored 1. It is 1 at all other times.
  * UFUTEX-8. commit() is the last step that may refuse a wait: if it returns
  *     true, the caller is in the list when the lock is released.
+ * UFUTEX-9. An ending thread that has taken its joiner out of a bucket names
+ *     that bucket in its own wait_bucket until it has left its stack, and its
+ *     wait_addr is NULL. So a thread that wants to end a wait of the ending
+ *     thread waits for the lock, and finds no wait. [take_joiner in
+ *     thread/exit.c]
  *
  * Lock order: two buckets by address; a bucket, then a timer heap.
  *

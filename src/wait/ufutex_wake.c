@@ -4,7 +4,7 @@
  * takes waiters out of its list, unlocks, and only then makes them runnable. So
  * a woken thread does not meet the lock. Requeues move waiters to another word
  * in one step. Timers and signals end single waits here, too. The invariants
- * UFUTEX-1 to UFUTEX-8 are in wait/ufutex.c.
+ * UFUTEX-1 to UFUTEX-9 are in wait/ufutex.c.
  */
 #include "wait/ufutex.h"
 
