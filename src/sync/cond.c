@@ -128,7 +128,7 @@ struct waiter {
 };
 
 /* Under the bucket's lock: n waiters will not access the object again. */
-static void count_out_locked(void *arg)
+WF_INLINE void count_out_locked(void *arg)
 {
 	struct change *change = arg;
 	struct wf_cond *c = change->cond;
@@ -219,7 +219,7 @@ WF_INLINE int retake_mutex(struct wf_mutex *m, int token)
 }
 
 /* Counts the caller, which holds m. COND-1 */
-static void count_in_locked(void *arg)
+WF_INLINE void count_in_locked(void *arg)
 {
 	struct change *change = arg;
 	struct wf_cond *c = change->cond;
@@ -236,7 +236,7 @@ static void count_in_locked(void *arg)
 }
 
 /* Also releases m, unless it is contended. COND-7 */
-static bool count_in_and_release(void *arg)
+WF_INLINE bool count_in_and_release(void *arg)
 {
 	struct change *change = arg;
 
@@ -438,7 +438,7 @@ static uint32_t count_up_locked(struct wf_cond *c)
 }
 
 /* Under the bucket's lock. A found thread is counted, so the object exists. */
-static int signal_locked(void *arg, bool found, bool more)
+WF_INLINE int signal_locked(void *arg, bool found, bool more)
 {
 	struct change *change = arg;
 

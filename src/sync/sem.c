@@ -173,7 +173,7 @@ struct post {
 	bool is_too_many;
 };
 
-static int post_locked(void *arg, bool found, bool more)
+WF_INLINE int post_locked(void *arg, bool found, bool more)
 {
 	struct post *post = arg;
 	_Atomic uint32_t *word = &post->sem->word;

@@ -458,7 +458,8 @@ WF_INLINE int park_in(struct wf_thread *t, const struct wf_wait *w)
 	return wait_in(t, w);
 }
 
-int wf_ufutex_park(struct wf_thread *t, const void *addr, uint32_t expected)
+WF_LINK_INLINE int wf_ufutex_park(struct wf_thread *t, const void *addr,
+				  uint32_t expected)
 {
 	const struct wf_wait w = { .addr = addr,
 				   .expected = expected,
@@ -468,8 +469,8 @@ int wf_ufutex_park(struct wf_thread *t, const void *addr, uint32_t expected)
 	return park_in(t, &w);
 }
 
-int wf_ufutex_park_commit(struct wf_thread *t, const void *addr,
-			  wf_ufutex_commit_fn *commit, void *arg)
+WF_LINK_INLINE int wf_ufutex_park_commit(struct wf_thread *t, const void *addr,
+					 wf_ufutex_commit_fn *commit, void *arg)
 {
 	const struct wf_wait w = { .addr = addr,
 				   .bits = WF_UFUTEX_ANY,

@@ -88,8 +88,8 @@ WF_INLINE struct wf_thread *next_of_word_locked(const struct wf_bucket *b,
 	return t;
 }
 
-static struct wf_thread *first_locked(struct wf_bucket *b, const void *addr,
-				      bool *ret_more)
+WF_INLINE struct wf_thread *first_locked(struct wf_bucket *b, const void *addr,
+					 bool *ret_more)
 {
 	struct wf_thread *first = next_of_word_locked(b, b->first, addr);
 
@@ -157,7 +157,8 @@ int wf_ufutex_wake_one_from(struct wf_thread *me, const void *addr,
 	return wake_one(me, addr, decide, arg);
 }
 
-int wf_ufutex_wake_one(const void *addr, wf_ufutex_decide_fn *decide, void *arg)
+WF_LINK_INLINE int wf_ufutex_wake_one(const void *addr,
+				      wf_ufutex_decide_fn *decide, void *arg)
 {
 	struct wf_thread *me = wf_runtime_enter();
 	int nr = wake_one(me, addr, decide, arg);
