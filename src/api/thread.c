@@ -97,6 +97,12 @@ WF_API(int, pthread_tryjoin_np, pthread_t thread, void **ret_result)
 	return -wf_thread_tryjoin(t, ret_result);
 }
 
+static WF_NOINLINE int join(struct wf_thread *t, void **ret_result,
+			    int64_t deadline_ns)
+{
+	return wf_thread_join(t, ret_result, deadline_ns);
+}
+
 /*
  * A caller that need not wait needs no valid time. A thread for which other
  * calls return ESRCH has left the program's code. It leaves its stack soon, so
@@ -113,9 +119,9 @@ static int join_until(struct wf_thread *t, void **ret_result, clockid_t clock,
 	if (t == wf_self)
 		return -EDEADLK;
 	if (wf_sigqueue_is_closed(&t->sigqueue))
-		return wf_thread_join(t, ret_result, INT64_MAX);
+		return join(t, ret_result, INT64_MAX);
 	err = wf_deadline_from_abs(clock, abstime, &deadline_ns);
-	return err == 0 ? wf_thread_join(t, ret_result, deadline_ns) : err;
+	return err == 0 ? join(t, ret_result, deadline_ns) : err;
 }
 
 WF_API(int, pthread_clockjoin_np, pthread_t thread, void **ret_result,

@@ -282,7 +282,7 @@ void wf_tcb_set_policy(uintptr_t tcb, int policy, int priority)
 	*(int *)(tcb + wf_libc.priority_offset) = priority;
 }
 
-bool wf_tcb_is_dirty(uintptr_t tcb)
+WF_LINK_INLINE bool wf_tcb_is_dirty(uintptr_t tcb)
 {
 	const struct __res_state *res =
 		(struct __res_state *)(tcb + wf_template.resolver_offset);

@@ -345,7 +345,7 @@ static WF_NOINLINE uint64_t renew(uintptr_t tcb, const struct wf_tls_cache *c)
 	return mark_of(c, tcb);
 }
 
-uint64_t wf_tls_renew(uintptr_t tcb)
+WF_LINK_INLINE uint64_t wf_tls_renew(uintptr_t tcb)
 {
 	const struct wf_tls_cache *c = wf_load_acquire(&current_cache);
 

@@ -65,7 +65,7 @@ static inline bool wf_thread_claim(struct wf_thread *t, uint32_t generation)
 }
 
 /* True if another VP or a joiner has claimed the thread of the entry. */
-static inline bool wf_entry_is_stale(uint64_t entry)
+WF_INLINE bool wf_entry_is_stale(uint64_t entry)
 {
 	const struct wf_thread *t = wf_table_at((uint32_t)entry);
 

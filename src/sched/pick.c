@@ -355,7 +355,7 @@ static WF_NOINLINE struct wf_thread *take_first_of_several(struct wf_vp *vp,
 }
 
 /* With one VP no other VP steals. */
-static struct wf_thread *take_first(struct wf_vp *vp, bool is_any)
+WF_INLINE struct wf_thread *take_first(struct wf_vp *vp, bool is_any)
 {
 	if (wf_sched.nr_vps > 1)
 		return take_first_of_several(vp, is_any);
@@ -416,7 +416,7 @@ WF_INLINE struct wf_thread *pick_plain(struct wf_vp *vp)
 	return t;
 }
 
-struct wf_thread *wf_queue_pick_plain(struct wf_vp *vp)
+WF_LINK_INLINE struct wf_thread *wf_queue_pick_plain(struct wf_vp *vp)
 {
 	return pick_plain(vp);
 }
@@ -435,7 +435,7 @@ struct wf_thread *wf_queue_pick_waiting(struct wf_vp *vp)
 	return take_next(vp, false);
 }
 
-bool wf_queue_may_switch_to(struct wf_vp *vp)
+WF_LINK_INLINE bool wf_queue_may_switch_to(struct wf_vp *vp)
 {
 	if (wf_load_relaxed(&vp->pending) != 0)
 		return false;

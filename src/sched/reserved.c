@@ -110,14 +110,10 @@ bool wf_reserved_stay(struct wf_thread *t)
 	return stays;
 }
 
-void wf_reserved_end(struct wf_thread *t)
+static WF_COLD void end_reserved(struct wf_thread *t, bool is_late)
 {
-	bool is_late = t->kind == WF_THREAD_MULTIPLEXED;
-	struct wf_carrier *c;
+	struct wf_carrier *c = find_reserved(t);
 
-	if (is_late && (wf_load_relaxed(&t->exit_work) & WF_WORK_BIND) == 0)
-		return;
-	c = find_reserved(t);
 	if (c == NULL)
 		return;
 	if (is_late)
@@ -125,6 +121,15 @@ void wf_reserved_end(struct wf_thread *t)
 	wf_store_release(&c->reserved_for, 0);
 	if (is_late)
 		wf_carrier_wake(c);
+}
+
+WF_LINK_INLINE void wf_reserved_end(struct wf_thread *t)
+{
+	bool is_late = t->kind == WF_THREAD_MULTIPLEXED;
+
+	if (WF_UNLIKELY(!is_late ||
+			(wf_load_relaxed(&t->exit_work) & WF_WORK_BIND) != 0))
+		end_reserved(t, is_late);
 }
 
 void wf_reserved_fork_child(void)

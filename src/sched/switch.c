@@ -127,7 +127,7 @@ WF_INLINE void finish(struct wf_thread *t)
 		change_mask_of(c, t);
 }
 
-void wf_switch_finish(struct wf_thread *t)
+WF_LINK_INLINE void wf_switch_finish(struct wf_thread *t)
 {
 	finish(t);
 }
@@ -175,9 +175,9 @@ WF_INLINE const struct wf_context *prepare(struct wf_thread *t,
 	return prepare_uncharged(t, next, post, arg);
 }
 
-const struct wf_context *wf_switch_prepare(struct wf_thread *t,
-					   struct wf_thread *next,
-					   wf_post_fn *post, void *arg)
+WF_LINK_INLINE const struct wf_context *
+wf_switch_prepare(struct wf_thread *t, struct wf_thread *next, wf_post_fn *post,
+		  void *arg)
 {
 	return prepare(t, next, post, arg);
 }
@@ -194,8 +194,8 @@ static WF_NOINLINE void switch_charged(struct wf_thread *t,
 	finish(t);
 }
 
-void wf_switch_to(struct wf_thread *t, struct wf_thread *next, wf_post_fn *post,
-		  void *arg)
+WF_LINK_INLINE void wf_switch_to(struct wf_thread *t, struct wf_thread *next,
+				 wf_post_fn *post, void *arg)
 {
 	const struct wf_context *ctx;
 
@@ -323,7 +323,8 @@ static WF_NOINLINE struct wf_thread *next_for(struct wf_thread *t,
 		       wf_queue_pick(vp);
 }
 
-struct wf_thread *wf_switch_next(struct wf_thread *t, enum wf_resched why)
+WF_LINK_INLINE struct wf_thread *wf_switch_next(struct wf_thread *t,
+						enum wf_resched why)
 {
 	struct wf_vp *vp = t->vp;
 

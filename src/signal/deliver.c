@@ -203,7 +203,7 @@ void wf_deliver(struct wf_thread *t, int sig, const siginfo_t *info,
 			     &f->info, uc);
 }
 
-bool wf_deliver_is_due(struct wf_thread *t)
+WF_LINK_INLINE bool wf_deliver_is_due(struct wf_thread *t)
 {
 	return !t->holds_signals &&
 	       (wf_sigqueue_pending(&t->sigqueue) & wf_deliver_open(t)) != 0;

@@ -276,7 +276,7 @@ static WF_NOINLINE void empty(struct wf_thread *me, struct wf_thread *t)
  * last thread may hold the lock just now, or have put a signal since (ROUTING-5
  * in routing.c).
  */
-void wf_signal_thread_init(struct wf_thread *t)
+WF_LINK_INLINE void wf_signal_thread_init(struct wf_thread *t)
 {
 	if (WF_UNLIKELY(wf_sigqueue_pending(&t->sigqueue) != 0))
 		empty(wf_self, t);
@@ -320,7 +320,8 @@ static WF_NOINLINE void end_taking(struct wf_thread *t, uint64_t taken)
 	wf_routing_closed(t, taken);
 }
 
-void wf_signal_thread_end(struct wf_thread *me, struct wf_thread *t)
+WF_LINK_INLINE void wf_signal_thread_end(struct wf_thread *me,
+					 struct wf_thread *t)
 {
 	uint64_t told;
 

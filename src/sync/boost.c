@@ -264,7 +264,7 @@ static WF_COLD void end_boosts(const struct wf_thread *t)
 	wf_boost_end(me, mask);
 }
 
-void wf_boost_thread_end(const struct wf_thread *t)
+WF_LINK_INLINE void wf_boost_thread_end(const struct wf_thread *t)
 {
 	if (WF_UNLIKELY(rows[row_of((uint32_t)t->tid)].boosting != NULL))
 		end_boosts(t);

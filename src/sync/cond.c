@@ -349,12 +349,14 @@ static WF_COLD int wait_slow(struct waiter *w, int64_t deadline_ns,
 
 /*
  * If t is not NULL, it has waited in the runtime with result rc, and leaves it.
+ * change is a copy, so that the caller's can stay in registers.
  */
-static WF_NOINLINE int wait_registered(struct waiter *w, int64_t deadline_ns,
-				       uint32_t seq, struct wf_thread *t,
-				       int rc)
+static WF_NOINLINE int wait_registered(struct change change,
+				       int64_t deadline_ns, uint32_t seq,
+				       struct wf_thread *t, int rc)
 {
 	WF_CLEANUP struct wf_cleanup cleanup = WF_CLEANUP_NONE;
+	struct waiter own = { change, WF_UFUTEX_NOTE_NONE }, *w = &own;
 
 	wf_cleanup_begin(&cleanup, leave_wait, w);
 	if (t != NULL) {
@@ -379,22 +381,22 @@ static WF_NOINLINE int wait_registered(struct waiter *w, int64_t deadline_ns,
 	return end_wait(w, rc, &cleanup);
 }
 
-int wf_cond_wait(struct wf_cond *c, struct wf_mutex *m, int64_t deadline_ns)
+WF_LINK_INLINE int wf_cond_wait(struct wf_cond *c, struct wf_mutex *m,
+				int64_t deadline_ns)
 {
-	struct waiter w = { .change = { .cond = c, .mutex = m, .n = 1 },
-			    .note = WF_UFUTEX_NOTE_NONE };
+	struct change change = { .cond = c, .mutex = m, .n = 1 };
 	uint32_t seq = wf_load_relaxed(&c->seq);
 	struct wf_thread *t = wf_thread_self();
 	int rc;
 
 	if (deadline_ns != WF_FOREVER || !wf_mutex_is_simple(m) ||
 	    t->kind != WF_THREAD_MULTIPLEXED)
-		return wait_registered(&w, deadline_ns, seq, NULL, 0);
-	t = wf_runtime_enter();
-	rc = wf_ufutex_park_commit(t, &c->seq, count_in_and_release, &w.change);
+		return wait_registered(change, deadline_ns, seq, NULL, 0);
+	wf_runtime_enter_as(t);
+	rc = wf_ufutex_park_commit(t, &c->seq, count_in_and_release, &change);
 	if (WF_UNLIKELY(rc != WF_WOKEN_LAST) || wf_runtime_has_work(t) ||
 	    WF_UNLIKELY(!wf_mutex_take(m, (uint32_t)t->tid)))
-		return wait_registered(&w, deadline_ns, seq, t, rc);
+		return wait_registered(change, deadline_ns, seq, t, rc);
 	wf_mutex_count_wait(m, -1);
 	wf_runtime_leave(t);
 	return 0;
@@ -428,13 +430,9 @@ int wf_cond_wait_shared(struct wf_mutex *m, int64_t deadline_ns)
 	return wf_deadline_is_over(deadline_ns) ? -ETIMEDOUT : 0;
 }
 
-/* Returns the new seq. */
-static uint32_t count_up_locked(struct wf_cond *c)
+static void count_up_locked(struct wf_cond *c)
 {
-	uint32_t seq = wf_load_relaxed(&c->seq) + 1;
-
-	wf_store_relaxed(&c->seq, seq);
-	return seq;
+	wf_store_relaxed(&c->seq, wf_load_relaxed(&c->seq) + 1);
 }
 
 /* Under the bucket's lock. A found thread is counted, so the object exists. */

@@ -142,7 +142,7 @@ static WF_NOINLINE int wait_on(struct wf_sem *s, int64_t deadline_ns,
 	return rc;
 }
 
-int wf_sem_wait_slow(struct wf_sem *s, int64_t deadline_ns)
+WF_LINK_INLINE int wf_sem_wait_slow(struct wf_sem *s, int64_t deadline_ns)
 {
 	struct wf_thread *t = wf_runtime_enter();
 	int result = -EAGAIN;

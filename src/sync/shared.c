@@ -449,7 +449,7 @@ static WF_COLD void end_own(uintptr_t head, uint32_t tid)
 	}
 }
 
-void wf_shared_thread_end(struct wf_thread *t)
+WF_LINK_INLINE void wf_shared_thread_end(struct wf_thread *t)
 {
 	uintptr_t head = own_head();
 

@@ -28,7 +28,7 @@
 #include "thread/lifecycle.h"
 #include "thread/policy.h"
 
-struct wf_thread *wf_thread_of(pthread_t handle)
+WF_LINK_INLINE struct wf_thread *wf_thread_of(pthread_t handle)
 {
 	struct wf_thread *t;
 
@@ -154,8 +154,8 @@ static void init_policy(struct wf_thread *t, const struct wf_thread *creator,
 	t->rt_priority = (uint8_t)t->sched_priority;
 }
 
-static void init_fields(struct wf_thread *t, const struct wf_thread *creator,
-			const struct wf_thread_params *params)
+WF_INLINE void init_fields(struct wf_thread *t, const struct wf_thread *creator,
+			   const struct wf_thread_params *params)
 {
 	clear_fields(t);
 	wf_store_relaxed(&t->in_runtime, 1);
@@ -277,8 +277,9 @@ static struct wf_thread *get_thread(struct wf_thread *me,
 	return prepare_outside(me, t, params);
 }
 
-int wf_thread_create(const struct wf_thread_params *params,
-		     void *(*start)(void *), void *arg, pthread_t *ret_handle)
+WF_LINK_INLINE int wf_thread_create(const struct wf_thread_params *params,
+				    void *(*start)(void *), void *arg,
+				    pthread_t *ret_handle)
 {
 	struct wf_thread *me, *t;
 	struct wf_vp *vp;

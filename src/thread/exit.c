@@ -40,7 +40,7 @@ void wf_thread_main(void);
 /*
  * Returns true if there was a key to destroy. A destructor may end the thread.
  */
-static bool run_destructors(struct wf_thread *t)
+WF_INLINE bool run_destructors(struct wf_thread *t)
 {
 	/*
 	 * This may call malloc, which under a sanitizer works only until the
@@ -208,7 +208,8 @@ WF_INLINE void count_end(struct wf_thread *t, int status)
  * The steps on the thread's own stack. Enters the runtime. If t is the last
  * thread, `status` becomes the exit status of the process.
  */
-static struct heir finish(struct wf_thread *t, bool had_destructors, int status)
+WF_INLINE struct heir finish(struct wf_thread *t, bool had_destructors,
+			     int status)
 {
 	uintptr_t tcb = t->slot.tcb;
 
@@ -236,9 +237,16 @@ static struct heir finish(struct wf_thread *t, bool had_destructors, int status)
 	return choose_heir(t);
 }
 
+/* For the rare ends: the usual one has its own copy. */
+static WF_NOINLINE struct heir finish_rarely(struct wf_thread *t,
+					     bool had_destructors, int status)
+{
+	return finish(t, had_destructors, status);
+}
+
 void wf_thread_finish(struct wf_thread *t)
 {
-	struct heir heir = finish(t, run_destructors(t), 0);
+	struct heir heir = finish_rarely(t, run_destructors(t), 0);
 
 	wf_switch_abandon(t, heir.next, heir.post, t);
 }
@@ -249,7 +257,7 @@ void wf_thread_leave(struct wf_thread *t, int status)
 
 	t->result = NULL;
 	wf_thread_count_left();
-	heir = finish(t, true, status); /* any state may be dirty */
+	heir = finish_rarely(t, true, status); /* any state may be dirty */
 	wf_switch_abandon(t, heir.next, heir.post, t);
 }
 

@@ -194,7 +194,8 @@ WF_INLINE int finish_join(struct wf_thread *t, struct wf_thread *me, int err,
 	return err;
 }
 
-int wf_thread_join(struct wf_thread *t, void **ret_result, int64_t deadline_ns)
+WF_LINK_INLINE int wf_thread_join(struct wf_thread *t, void **ret_result,
+				  int64_t deadline_ns)
 {
 	struct wf_thread *me = wf_runtime_enter();
 

@@ -52,7 +52,7 @@ WF_INLINE void wf_thread_count_undo(struct wf_thread *me)
  * `t`, the caller, ends. In the runtime. True if the caller has to call
  * wf_thread_count_is_last.
  */
-static inline bool wf_thread_count_ended(struct wf_thread *t)
+WF_INLINE bool wf_thread_count_ended(struct wf_thread *t)
 {
 	wf_thread_count_undo(t);
 	if (WF_UNLIKELY(t->is_first))

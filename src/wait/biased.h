@@ -75,7 +75,7 @@ WF_NOINLINE void wf_biased_end_revoker(struct wf_spin *lock);
  * in_runtime set; vp is the caller's VP, or NULL. True: the caller may pass
  * without a lock, until it unlocks `inside`.
  */
-static inline bool wf_biased_begin(struct wf_vp *vp)
+WF_INLINE bool wf_biased_begin(struct wf_vp *vp)
 {
 	if (wf_load_relaxed(&wf_biased.state) != WF_BIASED_OWNED || vp == NULL)
 		return false;
@@ -91,7 +91,7 @@ static inline bool wf_biased_begin(struct wf_vp *vp)
 	return false;
 }
 
-static inline void wf_biased_lock(struct wf_vp *vp, struct wf_spin *lock)
+WF_INLINE void wf_biased_lock(struct wf_vp *vp, struct wf_spin *lock)
 {
 	if (wf_biased_begin(vp))
 		return;

@@ -257,8 +257,9 @@ WF_INLINE int wait_locked(struct wf_thread *t, struct wf_bucket *b,
 	return t->wait_result;
 }
 
-int wf_ufutex_wait_locked(struct wf_thread *t, struct wf_bucket *b,
-			  uint64_t mask, const struct wf_wait *w)
+WF_LINK_INLINE int wf_ufutex_wait_locked(struct wf_thread *t,
+					 struct wf_bucket *b, uint64_t mask,
+					 const struct wf_wait *w)
 {
 	return wait_locked(t, b, mask, w);
 }

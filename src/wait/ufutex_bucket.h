@@ -62,7 +62,7 @@ void wf_bucket_table_choose(void);
  * mutex's often are, have buckets far apart. So a search for one does not pass
  * the waiters of the other.
  */
-static inline struct wf_bucket *wf_bucket_of(const void *addr)
+WF_INLINE struct wf_bucket *wf_bucket_of(const void *addr)
 {
 	/* The number of the cache line within its page. */
 	uint64_t near = ((uintptr_t)addr >> 6) & 63;
@@ -88,8 +88,7 @@ static inline struct wf_vp *wf_bucket_vp(const struct wf_thread *me)
 	return me != NULL ? wf_vp_of(me) : NULL;
 }
 
-static inline void wf_bucket_lock(const struct wf_thread *me,
-				  struct wf_bucket *b)
+WF_INLINE void wf_bucket_lock(const struct wf_thread *me, struct wf_bucket *b)
 {
 	wf_biased_lock(wf_bucket_vp(me), &b->lock);
 }
@@ -185,8 +184,8 @@ static inline void wf_bucket_remove_locked(struct wf_bucket *b,
 }
 
 /* Takes t out of the list and ends its wait. */
-static inline void wf_bucket_take_locked(struct wf_bucket *b,
-					 struct wf_thread *t, int result)
+WF_INLINE void wf_bucket_take_locked(struct wf_bucket *b, struct wf_thread *t,
+				     int result)
 {
 	wf_bucket_remove_locked(b, t);
 	t->wait_addr = NULL;
