@@ -21,7 +21,7 @@
  *     before. A thread has used no more than the time since it was made.
  *     handoff_ms is the time at which it was made, until a VP is taken from it.
  *     It is not after that time, and before it by at most the pause between two
- *     rounds of the monitor.
+ *     rounds of the monitor, or between its wake and its first round.
  */
 #include "sched/cpu_time.h"
 
