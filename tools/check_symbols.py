@@ -3,7 +3,9 @@
 """The names that libweft.so.0 exports are those of src/weft.map, with that
 version, and those of src/interposed.txt, with none. The reference has them all.
 Only the folders api and libc refer to them: any other folder would call weft's
-own wrapper where the runtime means libc's function.
+own wrapper where the runtime means libc's function. The functions of the
+section weft_preemptible (WF_PREEMPTIBLE in base/compiler.h) are short: the
+linker has copied nothing of the runtime into them.
 
 usage: check_symbols.py BUILD_DIR [ROOT]
 """
@@ -15,6 +17,9 @@ import subprocess
 import sys
 
 MAY_REFER = {"api", "libc"}
+SECTION = "weft_preemptible"
+# The longest of these functions has 300 bytes, a wake 900.
+MOST_BYTES = 400
 
 
 def map_names(text):
@@ -99,6 +104,29 @@ def check_references(build, root, interposed):
     return errors
 
 
+def check_preemptible(library):
+    """The functions of the section are short."""
+    sections = subprocess.run(["readelf", "-SW", str(library)], check=True,
+                              text=True, capture_output=True).stdout
+    found = re.search(rf"{SECTION}\s+PROGBITS\s+(\w+)\s+\w+\s+(\w+)",
+                      sections)
+    if not found:
+        return []
+    begin, size = (int(word, 16) for word in found.groups())
+    symbols = subprocess.run(["nm", "-S", "--format=posix", str(library)],
+                             check=True, text=True, capture_output=True).stdout
+    long = set()
+    for line in symbols.splitlines():
+        name, _, *numbers = line.split()
+        numbers = [int(word, 16) for word in numbers]
+        if len(numbers) == 2 and begin <= numbers[0] < begin + size and \
+                numbers[1] > MOST_BYTES:
+            long.add(name.partition("@")[0])
+    return [f"{library}: {name} is in {SECTION} and has more than "
+            f"{MOST_BYTES} bytes: what enters the runtime has to be a "
+            f"function that is not inline" for name in sorted(long)]
+
+
 def main(argv):
     if len(argv) < 2:
         print(__doc__.strip().splitlines()[-1], file=sys.stderr)
@@ -109,6 +137,7 @@ def main(argv):
     try:
         names = exported(root)
         errors = check_exports(build / "libweft.so.0", names)
+        errors += check_preemptible(build / "libweft.so.0")
         errors += check_references(build, root, names)
         errors += check_reference(
             root / "docs" / "reference" / "functions.md", names)

@@ -178,7 +178,7 @@ WF_API_FAST(int, pthread_cond_signal, pthread_cond_t *cond)
 {
 	if (WF_UNLIKELY(is_shared(cond)))
 		return signal_shared(cond);
-	return -wf_cond_signal(cond_of(cond));
+	return wf_cond_signal(cond_of(cond));
 }
 
 static WF_NOINLINE int broadcast_shared(pthread_cond_t *cond)

@@ -446,13 +446,15 @@ WF_INLINE int signal_locked(void *arg, bool found, bool more)
 	return WF_WOKEN_LAST; /* moves no thread to the mutex */
 }
 
-void wf_cond_signal_slow(struct wf_cond *c)
+/* Not inline: its callers are WF_PREEMPTIBLE. They return this result, 0. */
+WF_NOINLINE int wf_cond_signal_slow(struct wf_cond *c)
 {
 	struct change change = { .cond = c, .n = 1 };
 
 	wf_ufutex_wake_one(&c->seq, signal_locked, &change);
 	if (WF_UNLIKELY(change.is_last))
 		wf_ufutex_wake(&c->waiters, INT_MAX, WF_UFUTEX_ANY);
+	return 0;
 }
 
 struct broadcast {

@@ -81,7 +81,7 @@ int wf_cond_wait(struct wf_cond *c, struct wf_mutex *m, int64_t deadline_ns);
  */
 int wf_cond_wait_shared(struct wf_mutex *m, int64_t deadline_ns);
 
-void wf_cond_signal_slow(struct wf_cond *c);
+int wf_cond_signal_slow(struct wf_cond *c);
 void wf_cond_broadcast_slow(struct wf_cond *c);
 
 static inline bool wf_cond_is_shared(const struct wf_cond *c)
@@ -100,9 +100,9 @@ static inline clockid_t wf_cond_clock(const struct wf_cond *c)
 
 static inline int wf_cond_signal(struct wf_cond *c)
 {
-	if (WF_UNLIKELY(wf_load_relaxed(&c->waiters) != 0)) /* COND-1 */
-		wf_cond_signal_slow(c);
-	return 0;
+	if (WF_LIKELY(wf_load_relaxed(&c->waiters) == 0)) /* COND-1 */
+		return 0;
+	return wf_cond_signal_slow(c);
 }
 
 static inline int wf_cond_broadcast(struct wf_cond *c)

@@ -70,6 +70,19 @@ def test_reference_from_outside(build, capsys):
     assert "sched/ refers to lock" in out
 
 
+def test_long_function_that_may_be_preempted(build, capsys):
+    body = "{" + "".join(f"sink = {i};" for i in range(100)) + "}"
+    folder, root = build({
+        "api/lock.c": API,
+        "sched/vp.c": "static volatile int sink;\n"
+                      f"void wf_f(void) {body}\n"
+                      '__attribute__((section("weft_preemptible")))\n'
+                      f"void wf_g(void) {body}\n"})
+    status, out = run(capsys, folder, root)
+    assert status == 1
+    assert "wf_g is in weft_preemptible" in out and "wf_f" not in out
+
+
 def test_export_that_is_not_in_the_map(build, capsys):
     folder, root = build({"api/lock.c": API + "int extra;\n"})
     status, out = run(capsys, folder, root)
