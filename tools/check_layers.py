@@ -11,9 +11,9 @@ import re
 import sys
 
 FOLDERS = ("base arch os libc mem trace sched wait sync signal io thread "
-           "boot ipc api").split()
+           "boot ipc see api").split()
 RANK = {folder: rank for rank, folder in enumerate(FOLDERS)}
-PUBLIC_USERS = {"api", "boot"}
+PUBLIC_USERS = {"api", "boot", "see"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 

@@ -192,7 +192,7 @@ static int close_all(unsigned int first, unsigned int last, int flags)
 	if (first > last)
 		return -EINVAL;
 	if (is_private) {
-		err = wf_kernel_state_begin();
+		err = wf_kernel_state_begin(WF_BOUND_KERNEL_STATE);
 		if (err < 0)
 			return err;
 	}

@@ -91,7 +91,8 @@ static long wait(const uint32_t *addr, int op, uint32_t val,
 		return -EFAULT;
 	do {
 		rc = is_private ?
-			     wf_ufutex_wait(addr, val, bits, deadline_ns) :
+			     wf_ufutex_wait(WF_WAIT_FUTEX, addr, val, bits,
+					    deadline_ns) :
 			     wf_io_futex_wait(addr, val, bits, deadline_ns);
 		if (deadline_ns != WF_FOREVER)
 			rc = wf_sleep_result(rc, nr_handlers);
@@ -347,7 +348,7 @@ long wf_futex_syscall(uint32_t *addr, int op, uint32_t val,
 				     (long)timeout_or_val2, val3);
 	if (is_owned_by_caller(cmd)) {
 		wf_inherit_note_native();
-		if (wf_kernel_state_begin() < 0)
+		if (wf_kernel_state_begin(WF_BOUND_PI_FUTEX) < 0)
 			return -EAGAIN;
 		return wait_in_kernel(SYS_futex, (long)addr, op, (long)val,
 				      (long)timeout_or_val2, (long)addr2,

@@ -122,8 +122,10 @@ static int begin(enum wf_effect effect, int id, struct wf_thread **ret_changed)
 	if (effect == WF_EFFECT_NONE)
 		return 0;
 	*ret_changed = wf_thread_of_id(id);
-	return *ret_changed != NULL ? wf_kernel_state_begin_for(*ret_changed) :
-				      0;
+	return *ret_changed != NULL ?
+		       wf_kernel_state_begin_for(*ret_changed,
+						 WF_BOUND_KERNEL_STATE) :
+		       0;
 }
 
 /* id: the program's id for the changed thread, 0 for the caller. */
@@ -336,7 +338,7 @@ WF_API(long, ptrace, enum __ptrace_request request, ...)
 	addr = va_arg(ap, void *);
 	data = va_arg(ap, void *);
 	va_end(ap);
-	if (wf_kernel_state_begin() < 0)
+	if (wf_kernel_state_begin(WF_BOUND_TRACER) < 0)
 		return wf_api_errno(-EAGAIN);
 	rc = wf_real.ptrace(request, pid, addr, data);
 	wf_kernel_state_end(rc);

@@ -256,7 +256,7 @@ static void bind_writer(const char *path)
 
 	if ((is_place(path, &place) || is_own_place(path, &place)) &&
 	    place.thread == wf_self && is_written_by_owner(place.tail) &&
-	    wf_kernel_state_begin() == 0)
+	    wf_kernel_state_begin(WF_BOUND_KERNEL_STATE) == 0)
 		wf_kernel_state_end(0);
 }
 

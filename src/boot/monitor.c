@@ -61,6 +61,7 @@
 #include "sched/queue.h"
 #include "sched/realtime.h"
 #include "sched/service.h"
+#include "sched/monitor_time.h"
 #include "signal/preempt.h"
 #include "sync/shared.h"
 #include "wait/timer.h"
@@ -315,7 +316,7 @@ static void sleep_until_needed(struct rounds *r, int64_t now, uint32_t pokes)
 
 	if (!announce_sleep()) /* MONITOR-3 */
 		return;
-	wf_store_relaxed(&wf_sched.monitor_ms, 0);
+	wf_monitor_time_stop();
 	wf_store_relaxed(&wf_sched.monitor_until, limit); /* MONITOR-4 */
 	if (wf_os_membarrier() < 0)
 		limit = now + SLOW_TICK_NS;
@@ -452,8 +453,7 @@ static void run(void *arg)
 		uint32_t pokes = wf_load_acquire(&wf_sched.monitor_poke);
 		int64_t now = wf_os_now(), next;
 
-		wf_store_relaxed(&wf_sched.monitor_ms,
-				 (uint32_t)(now / WF_NS_PER_MS));
+		wf_monitor_time_set(now);
 		if (WF_UNLIKELY(wf_service_is_dismissed(&monitor_tid))) {
 			wf_clock_watch_stop();
 			wf_service_end();
@@ -491,7 +491,7 @@ bool wf_monitor_dismiss(void)
 
 void wf_monitor_fork_child(void)
 {
-	wf_store_relaxed(&wf_sched.monitor_ms, 0);
+	wf_monitor_time_stop();
 	wf_store_relaxed(&monitor_tid, 0);
 	wf_private_table_fork_child();
 	wf_clock_watch_fork_child();

@@ -38,14 +38,14 @@ void wf_tracer_start(void)
 	bool is_stepped = wf_scope_is_debugged && wf_options.bound[0] == '\0';
 
 	if (is_stepped || (wf_load_relaxed(&has_forked) && is_program()))
-		wf_kernel_state_begin();
+		wf_kernel_state_begin(WF_BOUND_TRACER);
 }
 
 void wf_tracer_fork(void)
 {
 	wf_store_relaxed(&has_forked, true);
 	if (is_multiplexed() && is_program())
-		wf_kernel_state_begin();
+		wf_kernel_state_begin(WF_BOUND_TRACER);
 }
 
 void wf_tracer_fork_child(void)

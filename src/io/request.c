@@ -246,7 +246,8 @@ WF_INLINE int run_any(struct wf_request *r, uint32_t nr, int64_t deadline_ns,
 		      const uint32_t *nr_handlers)
 {
 	struct wf_thread *t = wf_runtime_enter();
-	_Atomic uint32_t nr_done = 0;
+	struct wf_request_wait wait = { 0, nr, r };
+	_Atomic uint32_t *nr_done = &wait.nr_done;
 	struct wf_request_scope *scope = nr > 0 ? r->scope : NULL;
 	bool any;
 	uint32_t word;
@@ -260,7 +261,7 @@ WF_INLINE int run_any(struct wf_request *r, uint32_t nr, int64_t deadline_ns,
 	else if (t->kind != WF_THREAD_MULTIPLEXED || t->vp == NULL)
 		err = -ENOSYS; /* bound after many handoffs */
 	else
-		err = push_or_end(t, r, nr, &nr_done);
+		err = push_or_end(t, r, nr, nr_done);
 	if (scope != NULL && scope->handed_over != NULL)
 		scope->handed_over(scope);
 	if (err < 0) {
@@ -270,18 +271,18 @@ WF_INLINE int run_any(struct wf_request *r, uint32_t nr, int64_t deadline_ns,
 		return err;
 	}
 	do {
-		word = begin_wait(&nr_done, nr > 0 && r->io != NULL);
+		word = begin_wait(nr_done, nr > 0 && r->io != NULL);
 		if ((word & ~WF_REQUEST_WAIT) != 0)
 			break;
-		err = wf_ufutex_wait_inside(t, &nr_done, word, deadline_ns,
+		err = wf_ufutex_wait_inside(t, nr_done, word, deadline_ns,
 					    false);
-	} while (nr_done_of(&nr_done) == 0 && err == 0);
-	end_all(t, r, nr, &nr_done); /* REQUEST-1 */
+	} while (nr_done_of(nr_done) == 0 && err == 0);
+	end_all(t, r, nr, nr_done); /* REQUEST-1 */
 	any = is_any_done(r, nr);
 	if (scope != NULL)
 		scope->end(scope, any);
 	wf_runtime_leave(t);
-	if (!any && (wf_load_relaxed(&nr_done) & WF_REQUEST_REFUSED) != 0)
+	if (!any && (wf_load_relaxed(nr_done) & WF_REQUEST_REFUSED) != 0)
 		return -EAGAIN;
 	return any ? 0 : reason_to_end(t, err, nr_handlers);
 }
@@ -304,12 +305,13 @@ int wf_request_run(struct wf_request *r, int64_t deadline_ns)
 
 int wf_request_try(struct wf_thread *t, struct wf_request *r)
 {
-	_Atomic uint32_t nr_done = 0;
+	struct wf_request_wait wait = { 0, 1, r };
 
-	if (wf_ring_ensure(t->vp) < 0 || push_or_end(t, r, 1, &nr_done) < 0)
+	if (wf_ring_ensure(t->vp) < 0 ||
+	    push_or_end(t, r, 1, &wait.nr_done) < 0)
 		return -ENOSYS;
 	wf_vp_io_submit(t->vp);
 	wf_vp_io_poll(t->vp);
-	end_all(t, r, 1, &nr_done);
+	end_all(t, r, 1, &wait.nr_done);
 	return was_ended(r) ? -EAGAIN : r->result;
 }

@@ -81,6 +81,16 @@ struct wf_request {
 	_Atomic int pinned_fd;
 };
 
+/*
+ * One wait of a thread for requests. It lies in the thread's frame, and a
+ * reader outside the process finds it by the address that the thread waits for.
+ */
+struct wf_request_wait {
+	_Atomic uint32_t nr_done; /* as in struct wf_request */
+	uint32_t nr;
+	const struct wf_request *requests;
+};
+
 /* Bits of *nr_done beside the number: */
 /* The thread waits for a change of the word. */
 #define WF_REQUEST_WAIT (1U << 31)

@@ -183,7 +183,7 @@ bool wf_io_bind(bool even_with_ring)
 		return false;
 	t = wf_runtime_enter();
 	is_bound = (even_with_ring || t->vp == NULL || t->vp->io == NULL) &&
-		   wf_carrier_bind(t);
+		   wf_carrier_bind(t, WF_BOUND_SLOW_CALLS);
 	wf_runtime_leave(t);
 	return is_bound;
 }

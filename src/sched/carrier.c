@@ -365,7 +365,7 @@ static bool go_to_reserved(struct wf_thread *t)
 	return true;
 }
 
-bool wf_carrier_bind(struct wf_thread *t)
+bool wf_carrier_bind(struct wf_thread *t, enum wf_bound_why why)
 {
 	struct wf_carrier *c = t->carrier, *spare;
 	struct wf_vp *vp = t->vp;
@@ -383,6 +383,7 @@ bool wf_carrier_bind(struct wf_thread *t)
 	wf_store_relaxed(&c->vp, NULL);
 	t->vp = NULL;
 	c->bound = t;
+	c->bound_why = (uint8_t)why;
 	wf_carrier_give(spare, vp);
 	begin_bound(t);
 	return true;
@@ -414,6 +415,7 @@ bool wf_carrier_bind_without_vp(struct wf_thread *t)
 		return false;
 	t->vp = NULL;
 	c->bound = t;
+	c->bound_why = WF_BOUND_BLOCKS;
 	wf_store_relaxed(&c->vp, NULL);
 	wf_store_relaxed(&t->retake, WF_RETAKE_NONE);
 	begin_bound(t);
@@ -423,6 +425,7 @@ bool wf_carrier_bind_without_vp(struct wf_thread *t)
 int wf_carrier_start_bound(struct wf_thread *t, const cpu_set_t *affinity)
 {
 	bool is_altered = wf_carrier_is_altered(wf_self);
+	uint8_t why = affinity != NULL ? WF_BOUND_AFFINITY : WF_BOUND_OPTION;
 	struct wf_carrier *c = NULL;
 	void *top;
 	int tid;
@@ -436,9 +439,9 @@ int wf_carrier_start_bound(struct wf_thread *t, const cpu_set_t *affinity)
 		       sizeof(*affinity), affinity);
 	if (c != NULL) {
 		t->carrier = c;
+		c->bound_why = why;
 		wf_carrier_give_bound(c, t);
-		/* The spare was kept for a carrier that blocks, as the caller's
-		 * may do next. */
+		/* The spare was kept for a carrier that blocks. */
 		wf_carrier_ensure_spare();
 		return 0;
 	}
@@ -446,6 +449,7 @@ int wf_carrier_start_bound(struct wf_thread *t, const cpu_set_t *affinity)
 	if (c == NULL)
 		return -EAGAIN;
 	c->bound = t;
+	c->bound_why = is_altered ? WF_BOUND_CREATOR : why;
 	t->carrier = c;
 	c->is_altered = is_altered;
 	c->has_own_files = is_altered && wf_self->carrier->has_own_files;

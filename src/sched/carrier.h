@@ -99,7 +99,7 @@ struct wf_carrier *wf_carrier_need_spare_altered(void);
  * is reserved for t, t moves there instead. Called with in_runtime set. Returns
  * false, and changes nothing, if there is no spare.
  */
-bool wf_carrier_bind(struct wf_thread *t);
+bool wf_carrier_bind(struct wf_thread *t, enum wf_bound_why why);
 /*
  * The same for a thread that has lost its VP. Returns false if the monitor has
  * taken too few VPs from the thread in a row: binding does not pay then.

@@ -43,20 +43,6 @@ static inline void wf_cpu_time_resume(struct wf_carrier *c)
 		wf_cpu_time_resume_slow(c);
 }
 
-/*
- * The time for handoff_ms of a thread that is being made. The last round of the
- * monitor tells the time, unless it sleeps: to read a clock takes 5 ns, and
- * more than a twentieth of the instructions of creating and joining a thread.
- */
-static inline uint32_t wf_thread_made_ms(void)
-{
-	uint32_t ms = wf_load_relaxed(&wf_sched.monitor_ms);
-
-	if (WF_LIKELY(ms != 0))
-		return ms;
-	return (uint32_t)(wf_os_clock(CLOCK_MONOTONIC_COARSE) / WF_NS_PER_MS);
-}
-
 /* Called for a new thread t: sets its CPU time to 0. */
 static inline void wf_cpu_time_begin(const struct wf_thread *t)
 {

@@ -97,6 +97,7 @@ static void hand_over(struct wf_carrier *c, void *arg)
 	c->bound = NULL;
 	t->vp = NULL;
 	t->kind = WF_THREAD_BOUND;
+	wf_load_acquire(&resting)->bound_why = WF_BOUND_LAST;
 	wf_carrier_give_bound(wf_load_acquire(&resting), t);
 }
 

@@ -11,6 +11,7 @@
 #include "base/options.h"
 #include "os/clock.h"
 #include "os/futex.h"
+#include "sched/monitor_time.h"
 #include "sched/realtime.h"
 #include "sched/vp_io.h"
 
@@ -181,8 +182,7 @@ void wf_idle_wake_monitor(void)
 	 * The time until the monitor's next round. Stored before the monitor is
 	 * roused: it stays only until that round, even if this is late.
 	 */
-	wf_store_relaxed(&wf_sched.monitor_ms,
-			 (uint32_t)(wf_os_now() / WF_NS_PER_MS));
+	wf_monitor_time_set(wf_os_now());
 	atomic_fetch_add(&wf_sched.monitor_poke, 1);
 	if (wf_idle_rouse_monitor())
 		wf_os_futex_wake_shared(&wf_sched.monitor_asleep, 1);

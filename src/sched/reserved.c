@@ -48,7 +48,7 @@ struct wf_carrier *wf_reserved_find(const struct wf_thread *t)
 	return t->carrier;
 }
 
-struct wf_carrier *wf_reserved_make(struct wf_thread *t)
+struct wf_carrier *wf_reserved_make(struct wf_thread *t, enum wf_bound_why why)
 {
 	struct wf_carrier *c = wf_reserved_find(t), *spare;
 
@@ -61,6 +61,7 @@ struct wf_carrier *wf_reserved_make(struct wf_thread *t)
 	c = wf_reserved_find(t);
 	if (c == NULL) {
 		c = spare;
+		c->bound_why = (uint8_t)why;
 		/* release: pairs with find_reserved. */
 		wf_store_release(&c->reserved_for, t->tid);
 		wf_store_release(&has_any, true);

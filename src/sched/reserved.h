@@ -5,7 +5,7 @@
  * kernel thread with other threads. This module reserves a carrier for the
  * thread at once, and the caller changes the state of that:
  *
- *     c = wf_reserved_make(t);
+ *     c = wf_reserved_make(t, WF_BOUND_KERNEL_STATE);
  *     if (c != NULL)
  *             wf_sys(SYS_setpriority, PRIO_PROCESS, c->tid, 5);
  *
@@ -22,7 +22,7 @@
  * Returns t's own carrier, or reserves one for t. NULL if no carrier can be
  * made. t has not ended and is not foreign.
  */
-struct wf_carrier *wf_reserved_make(struct wf_thread *t);
+struct wf_carrier *wf_reserved_make(struct wf_thread *t, enum wf_bound_why why);
 
 /* The same, but NULL if t has none. Any thread may call this. */
 struct wf_carrier *wf_reserved_find(const struct wf_thread *t);

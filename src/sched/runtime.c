@@ -119,7 +119,7 @@ void wf_runtime_leave_slow(struct wf_thread *t)
 	while (wf_load_relaxed(&t->exit_work) != 0) {
 		wf_runtime_enter();
 		if (take_work(t, WF_WORK_BIND))
-			wf_carrier_bind(t);
+			wf_carrier_bind(t, WF_BOUND_KERNEL_STATE);
 		if (take_work(t, WF_WORK_RESCHED) && t->vp != NULL &&
 		    t->kind == WF_THREAD_MULTIPLEXED) {
 			enum wf_resched why = wf_vp_asked(t->vp);

@@ -20,6 +20,9 @@
  *     (UINT64_MAX) and wf_carrier_note_mask, which checks the slot, store
  *     another value. So one compare on the incoming side finds both a mask that
  *     has to change and a signal that has to be delivered.
+ * SWITCH-5. A thread's ctx.sp is NULL from just after its context is loaded
+ *     until just before it is saved. So a reader outside the process finds
+ *     registers there, or none.
  */
 #include "sched/switch.h"
 
@@ -116,6 +119,7 @@ WF_INLINE void finish(struct wf_thread *t)
 	struct wf_vp *vp = t->vp;
 	wf_post_fn *post = c->post;
 
+	t->ctx.sp = NULL; /* SWITCH-5 */
 	wf_registers_load(t);
 	take_locks(c);
 	post(c, c->post_arg); /* SWITCH-1 */

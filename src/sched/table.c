@@ -32,8 +32,8 @@ struct wf_thread *wf_table;
 __thread struct wf_thread *wf_self;
 _Atomic bool wf_table_has_spare;
 
-static struct wf_spin grow_lock = WF_SPIN_INIT; /* nr_used, open_bytes */
-static _Atomic uint32_t nr_used = 1;
+static struct wf_spin grow_lock = WF_SPIN_INIT; /* wf_table_used, open_bytes */
+_Atomic uint32_t wf_table_used = 1;
 static size_t open_bytes; /* size of the table so far */
 int (*wf_table_grow_hook)(uint32_t room);
 static _Atomic uint32_t fork_epoch = 1;
@@ -120,18 +120,18 @@ static uint32_t new_index(void)
 	uint32_t i;
 
 	wf_spin_lock(&grow_lock, WF_RANK_THREAD_TABLE);
-	i = wf_load_relaxed(&nr_used);
+	i = wf_load_relaxed(&wf_table_used);
 	if (i >= room_of(open_bytes) && !open_more_locked())
 		i = 0;
 	else
-		wf_store_release(&nr_used, i + 1);
+		wf_store_release(&wf_table_used, i + 1);
 	wf_spin_unlock(&grow_lock);
 	return i;
 }
 
 uint32_t wf_table_high(void)
 {
-	return wf_load_acquire(&nr_used);
+	return wf_load_acquire(&wf_table_used);
 }
 
 static struct wf_thread *pop(void **list)

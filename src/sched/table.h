@@ -13,6 +13,8 @@
 #include "sched/thread.h"
 
 extern struct wf_thread *wf_table;
+/* The first index that was never handed out; wf_table_high reads it. */
+extern _Atomic uint32_t wf_table_used;
 
 /*
  * The pool of a VP: a few free threads per class, the last put first. So most

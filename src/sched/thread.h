@@ -63,6 +63,61 @@ enum wf_exit_state {
 	WF_EXIT_DONE = 1 << 1,	   /* has left its stack for the last time */
 };
 
+/*
+ * struct wf_thread.wait_kind: the object that a wait is for. For programs that
+ * look at the process from outside (see/layout.h). Names come from here, too.
+ */
+#define WF_WAIT_KINDS(X)                                                       \
+	X(NONE, "none")                                                        \
+	X(MUTEX, "mutex") /* wait_addr: struct wf_mutex.word */                \
+	X(PRIORITY_MUTEX, "priority_mutex")                                    \
+	/* wait_addr: struct wf_boost_waiter.is_granted */                     \
+	X(COND, "condition")		  /* struct wf_cond.seq */             \
+	X(COND_END, "condition_destroy")  /* struct wf_cond.waiters */         \
+	X(SEM, "semaphore")		  /* struct wf_sem.word */             \
+	X(RWLOCK_READ, "rwlock_read")	  /* struct wf_rwlock.word */          \
+	X(RWLOCK_WRITE, "rwlock_write")	  /* the same */                       \
+	X(BARRIER, "barrier")		  /* struct wf_barrier.round */        \
+	X(BARRIER_END, "barrier_destroy") /* struct wf_barrier.left */         \
+	X(ONCE, "once")			  /* the word of the pthread_once_t */ \
+	X(JOIN, "join")			  /* struct wf_thread.exit_state */    \
+	X(FUTEX, "futex")		  /* the program's word */             \
+	X(IO, "io")			  /* struct wf_request_wait.nr_done */ \
+	X(SLEEP, "sleep")		  /* struct wf_thread.index */         \
+	X(SIGNAL, "signal")		  /* struct wf_thread.signal_word */   \
+	X(WORD, "wait_word")		  /* a place of weft's own */          \
+	X(RUNTIME, "runtime")		  /* the reaper's word */
+
+enum wf_wait_kind {
+#define WF_WAIT_KIND(name, text) WF_WAIT_##name,
+	WF_WAIT_KINDS(WF_WAIT_KIND)
+#undef WF_WAIT_KIND
+};
+
+/*
+ * struct wf_carrier.bound_why: the first reason for which its thread was bound.
+ * Names are for readers outside the process.
+ */
+#define WF_BOUND_REASONS(X)                                                    \
+	X(NONE, "none")                                                        \
+	X(OPTION, "option")		/* --bound names its start routine */  \
+	X(AFFINITY, "affinity")		/* it has CPUs of its own */           \
+	X(CREATOR, "creator")		/* as KERNEL_STATE, of its creator */  \
+	X(KERNEL_STATE, "kernel_state") /* its kernel thread is special */     \
+	X(BLOCKS, "blocking_calls")	/* its carrier blocked often */        \
+	X(CPU_CLOCK, "cpu_clock")	/* a clock or timer of its CPU time */ \
+	X(TRACER, "tracer")		/* it traces, or may be traced */      \
+	X(OWN_RUNTIME, "own_runtime")	/* native code sets its signals */     \
+	X(PI_FUTEX, "pi_futex")		/* the kernel knows it as an owner */  \
+	X(SLOW_CALLS, "slow_calls") /* its calls gain nothing by parking */    \
+	X(LAST, "last_thread")	    /* the process is to have one thread */
+
+enum wf_bound_why {
+#define WF_BOUND_REASON(name, text) WF_BOUND_##name,
+	WF_BOUND_REASONS(WF_BOUND_REASON)
+#undef WF_BOUND_REASON
+};
+
 /* Signals that were sent and not yet delivered (signal/queue.c). */
 struct wf_signal_node;
 struct wf_sigqueue {
@@ -81,7 +136,8 @@ struct wf_altstack {
 
 /* Saved by the switch; layout known to arch/. */
 struct wf_context {
-	void *sp;     /* stack pointer, registers saved above it */
+	void *sp;     /* stack pointer, registers saved above it; NULL while the
+		       * thread runs */
 	uintptr_t tp; /* thread register: the TCB */
 };
 
@@ -152,8 +208,16 @@ struct wf_thread {
 				   * take a fast path. An address, cut off,
 				   * or an odd number; self */
 	uint64_t wait_generation; /* bucket: one per wait */
-	struct wf_thread *next;	  /* link in the one queue that has the
-				   * thread */
+	union {
+		struct wf_thread *next; /* link in the one queue that has the
+					 * thread */
+		/* While wait_addr is not NULL: a waiting thread is in no
+		 * queue. Read from outside the process. */
+		struct {
+			uint32_t wait_since; /* sched/monitor_time.h; self */
+			uint8_t wait_kind;   /* enum wf_wait_kind; self */
+		};
+	};
 
 	/* Line 2: timers (wait/timer.c), kernel waits. */
 	uint16_t timer_vp;	      /* id of the VP with its timer; self */

@@ -45,6 +45,7 @@ int wf_vps_init(uint32_t nr)
 	}
 	wf_inject_reset(&s->inject, queues);
 	s->latency_inject = (struct wf_latency){ 0 };
+	wf_store_relaxed(&s->monitor_ms, 0);
 	wf_store_relaxed(&s->stealable, 0);
 	wf_store_relaxed(&s->has_realtime, false);
 	return 0;

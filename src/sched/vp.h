@@ -321,6 +321,8 @@ struct wf_carrier {
 			     * exits with its bound thread */
 	bool has_own_files; /* is_altered, and its descriptor table is its
 			     * own */
+	uint8_t bound_why;  /* enum wf_bound_why; the thread that binds its
+			     * thread or reserves it */
 	/* tid of a thread; sched/reserved.c, RESERVED-1 */
 	_Atomic int32_t reserved_for;
 	_Atomic int tid; /* 0 until it has started */

@@ -154,8 +154,8 @@ int wf_signal_wait(uint64_t set, siginfo_t *ret_info, int64_t deadline_ns)
 		err = 0;
 		if (!has_one) {
 			wf_runtime_leave(t);
-			err = wf_ufutex_wait(&t->signal_word, 0, WF_UFUTEX_ANY,
-					     deadline_ns);
+			err = wf_ufutex_wait(WF_WAIT_SIGNAL, &t->signal_word, 0,
+					     WF_UFUTEX_ANY, deadline_ns);
 			wf_runtime_enter();
 		}
 		has_one = end(t, set, has_one, ret_info);
@@ -213,8 +213,8 @@ static int suspend(struct wf_thread *t, uint64_t mask)
 	/* The delivery of a handler clears is_suspended and restores the
 	 * mask. */
 	while (*(volatile bool *)&t->is_suspended) {
-		int err = wf_ufutex_wait(&t->signal_word, 0, WF_UFUTEX_ANY,
-					 WF_FOREVER);
+		int err = wf_ufutex_wait(WF_WAIT_SIGNAL, &t->signal_word, 0,
+					 WF_UFUTEX_ANY, WF_FOREVER);
 
 		if (err == -ECANCELED && take_back(t))
 			return err;

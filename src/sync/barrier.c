@@ -81,7 +81,8 @@ int wf_barrier_fini(struct wf_barrier *b)
 		       WF_BARRIER_DYING;
 		if ((left & ~(uint32_t)WF_BARRIER_DYING) == all)
 			break;
-		wf_ufutex_wait(&b->left, left, WF_UFUTEX_ANY, WF_FOREVER);
+		wf_ufutex_wait(WF_WAIT_BARRIER_END, &b->left, left,
+			       WF_UFUTEX_ANY, WF_FOREVER);
 		left = wf_load_acquire(&b->left);
 	}
 	b->count = 0;
@@ -125,7 +126,8 @@ static void await_end(struct wf_barrier *b, uint32_t round)
 
 	wf_cleanup_begin_own(&cleanup, leave_wait, b);
 	while (is_open(b, round)) /* BARRIER-2 */
-		wf_ufutex_wait(&b->round, round, WF_UFUTEX_ANY, WF_FOREVER);
+		wf_ufutex_wait(WF_WAIT_BARRIER, &b->round, round, WF_UFUTEX_ANY,
+			       WF_FOREVER);
 	wf_cleanup_end(&cleanup);
 }
 

@@ -106,8 +106,8 @@ int wf_cond_fini(struct wf_cond *c)
 		return 0;
 	wf_ufutex_change(&c->seq, set_dying_locked, c);
 	while (((waiters = wf_load_acquire(&c->waiters)) & WF_COND_COUNT) != 0)
-		wf_ufutex_wait(&c->waiters, waiters, WF_UFUTEX_ANY,
-			       WF_FOREVER); /* COND-3 */
+		wf_ufutex_wait(WF_WAIT_COND_END, &c->waiters, waiters,
+			       WF_UFUTEX_ANY, WF_FOREVER); /* COND-3 */
 	wf_store_relaxed(&c->waiters, 0);
 	return 0;
 }
@@ -321,8 +321,9 @@ WF_INLINE int wait_on(struct waiter *w, uint32_t seq, int64_t deadline_ns,
 		      int rc)
 {
 	while ((rc == -EINTR || rc == -ERESTART) && !w->note.was_moved)
-		rc = wf_ufutex_wait_noted(&w->change.cond->seq, seq,
-					  WF_UFUTEX_ANY, deadline_ns, &w->note);
+		rc = wf_ufutex_wait_noted(WF_WAIT_COND, &w->change.cond->seq,
+					  seq, WF_UFUTEX_ANY, deadline_ns,
+					  &w->note);
 	return rc;
 }
 
@@ -365,7 +366,7 @@ static WF_NOINLINE int wait_registered(struct change change,
 		wf_runtime_leave(t);
 		rc = wf_ufutex_result(t, rc);
 	} else if (wf_mutex_is_simple(w->change.mutex)) {
-		rc = wf_ufutex_wait_commit(&w->change.cond->seq,
+		rc = wf_ufutex_wait_commit(WF_WAIT_COND, &w->change.cond->seq,
 					   count_in_and_release, &w->change,
 					   deadline_ns, &w->note);
 	} else {

@@ -106,8 +106,9 @@ static struct wf_carrier *own_carrier(void)
 		is_bound = t->is_first ||
 			   wf_load_relaxed(&t->carrier->tid) !=
 				   wf_os_getpid() ||
-			   wf_reserved_make(t) != NULL; /* INHERIT-3 */
-		is_bound = is_bound && wf_carrier_bind(t);
+			   wf_reserved_make(t, WF_BOUND_PI_FUTEX) !=
+				   NULL; /* INHERIT-3 */
+		is_bound = is_bound && wf_carrier_bind(t, WF_BOUND_PI_FUTEX);
 		wf_runtime_leave(t);
 	}
 	if (!is_bound)
@@ -315,7 +316,7 @@ int wf_inherit_unlock(pthread_mutex_t *m)
 void wf_inherit_start(struct wf_thread *t)
 {
 	if (wf_load_relaxed(&is_used_by_first))
-		wf_carrier_bind(t);
+		wf_carrier_bind(t, WF_BOUND_PI_FUTEX);
 }
 
 static bool has_inheriting(uintptr_t head)

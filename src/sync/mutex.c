@@ -162,8 +162,8 @@ static int park(struct waiter *w, uint32_t word, int64_t deadline_ns)
 	if (WF_UNLIKELY(w->is_starved))
 		return wf_ufutex_wait_starving(addr, word, deadline_ns,
 					       w->starves_at, &w->note);
-	return wf_ufutex_wait_noted(addr, word, WF_UFUTEX_ANY, deadline_ns,
-				    &w->note);
+	return wf_ufutex_wait_noted(WF_WAIT_MUTEX, addr, word, WF_UFUTEX_ANY,
+				    deadline_ns, &w->note);
 }
 
 static int note_more(void *arg, bool found, bool more)

@@ -74,7 +74,8 @@ static bool begin_run(struct run *r)
 		}
 		if (word == running && !wf_cas_acq_rel(&o->word, &word, waited))
 			continue;
-		wf_ufutex_wait(&o->word, waited, WF_UFUTEX_ANY, WF_FOREVER);
+		wf_ufutex_wait(WF_WAIT_ONCE, &o->word, waited, WF_UFUTEX_ANY,
+			       WF_FOREVER);
 		word = wf_load_acquire(&o->word);
 	}
 	return false;

@@ -114,8 +114,8 @@ static int await_grant(struct waiting *w, int64_t deadline_ns)
 
 	/* acquire: pairs with the release in unlock_inherit(). */
 	while (wf_load_acquire(is_granted) == 0) {
-		if (wf_ufutex_wait(is_granted, 0, WF_UFUTEX_ANY, deadline_ns) ==
-			    -ETIMEDOUT &&
+		if (wf_ufutex_wait(WF_WAIT_PRIORITY_MUTEX, is_granted, 0,
+				   WF_UFUTEX_ANY, deadline_ns) == -ETIMEDOUT &&
 		    give_up(&w->waiter)) {
 			w->is_in_lists = false;
 			return -ETIMEDOUT;

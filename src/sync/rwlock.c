@@ -148,7 +148,10 @@ static int wait_for(struct wf_rwlock *l, uint32_t word, uint32_t bit,
 {
 	if (!(word & bit) && !wf_cas_acq_rel(&l->word, &word, word | bit))
 		return -EAGAIN;
-	return wf_ufutex_wait(&l->word, word | bit, wait_bits, deadline_ns);
+	return wf_ufutex_wait(bit == WF_RWLOCK_WRITERS_WAIT ?
+				      WF_WAIT_RWLOCK_WRITE :
+				      WF_WAIT_RWLOCK_READ,
+			      &l->word, word | bit, wait_bits, deadline_ns);
 }
 
 static void wake_all(struct wf_rwlock *l)

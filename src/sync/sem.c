@@ -103,7 +103,7 @@ static int await(struct waiter *w, int64_t deadline_ns)
 				return 0;
 			continue;
 		}
-		rc = wf_ufutex_wait_noted(&s->word, WF_SEM_WAITED,
+		rc = wf_ufutex_wait_noted(WF_WAIT_SEM, &s->word, WF_SEM_WAITED,
 					  WF_UFUTEX_ANY, deadline_ns,
 					  &w->note); /* SEM-2 */
 		if (rc == HANDED)

@@ -118,7 +118,7 @@ int wf_affinity_set(struct wf_thread *t, size_t size, const cpu_set_t *set)
 	if (!is_partial && t->kind == WF_THREAD_MULTIPLEXED &&
 	    wf_reserved_find(t) == NULL)
 		return 0;
-	err = wf_kernel_state_begin_for(t);
+	err = wf_kernel_state_begin_for(t, WF_BOUND_AFFINITY);
 	if (err < 0)
 		return err;
 	t->has_affinity = true;

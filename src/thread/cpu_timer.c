@@ -41,7 +41,7 @@ static bool first_is_timed;		 /* before the start */
 
 int wf_cpu_timer_clock(struct wf_thread *t, clockid_t *ret_clock)
 {
-	int err = wf_kernel_state_begin_for(t);
+	int err = wf_kernel_state_begin_for(t, WF_BOUND_CPU_CLOCK);
 
 	if (err == 0)
 		*ret_clock = (clockid_t)(~(uint32_t)wf_kernel_state_tid_of(t)

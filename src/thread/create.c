@@ -18,6 +18,7 @@
 #include "sched/carrier.h"
 #include "sched/cpu_time.h"
 #include "sched/entry.h"
+#include "sched/monitor_time.h"
 #include "sched/registers.h"
 #include "sched/ready.h"
 #include "sched/runtime.h"
@@ -181,7 +182,7 @@ WF_INLINE void init_fields(struct wf_thread *t, const struct wf_thread *creator,
 	inherit_registers(t);
 	init_mask(t, creator, params);
 	init_policy(t, creator, params);
-	t->handoff_ms = wf_thread_made_ms(); /* CPU_TIME-4 */
+	t->handoff_ms = wf_monitor_time(); /* CPU_TIME-4 */
 	wf_signal_thread_init(t);
 }
 

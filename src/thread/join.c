@@ -122,8 +122,9 @@ static int wait_on(struct wf_thread *t, struct wf_thread *me,
 	wf_runtime_leave(me);
 	err = wf_ufutex_result(me, result);
 	while (!is_done(t) && err != -ETIMEDOUT && err != -ECANCELED)
-		err = wf_ufutex_wait(&t->exit_state, WF_EXIT_JOINABLE,
-				     WF_UFUTEX_ANY, deadline_ns);
+		err = wf_ufutex_wait(WF_WAIT_JOIN, &t->exit_state,
+				     WF_EXIT_JOINABLE, WF_UFUTEX_ANY,
+				     deadline_ns);
 	wf_runtime_enter();
 	wf_cleanup_end(&cleanup);
 	return is_done(t) ? 0 : give_up(t, me, err, false);
@@ -158,6 +159,7 @@ WF_INLINE int join_in(struct wf_thread *t, struct wf_thread *me,
 	struct wf_wait w = { .addr = &t->exit_state,
 			     .expected = WF_EXIT_JOINABLE,
 			     .bits = WF_UFUTEX_ANY,
+			     .kind = WF_WAIT_JOIN,
 			     .deadline_ns = deadline_ns };
 	uint64_t mask = wf_signals_close(me);
 	int result = -ERESTART, err;

@@ -25,18 +25,18 @@
  * thread stays if it is on the process's first kernel thread, where /proc shows
  * the process.
  */
-static bool give_carrier(struct wf_thread *t)
+static bool give_carrier(struct wf_thread *t, enum wf_bound_why why)
 {
 	bool stays = t->is_first &&
 		     wf_load_relaxed(&t->carrier->tid) == wf_os_getpid();
 
 	if (t->kind == WF_THREAD_MULTIPLEXED && !stays &&
-	    wf_reserved_make(t) == NULL)
+	    wf_reserved_make(t, why) == NULL)
 		return false;
-	return wf_carrier_bind(t);
+	return wf_carrier_bind(t, why);
 }
 
-int wf_kernel_state_begin(void)
+int wf_kernel_state_begin(enum wf_bound_why why)
 {
 	struct wf_thread *t;
 	bool is_bound;
@@ -49,7 +49,7 @@ int wf_kernel_state_begin(void)
 	if (!wf_is_started() || !wf_preempt_is_here())
 		return 0;
 	t = wf_runtime_enter();
-	is_bound = give_carrier(t);
+	is_bound = give_carrier(t, why);
 	wf_runtime_leave(t);
 	return is_bound ? 0 : -EAGAIN;
 }
@@ -97,15 +97,15 @@ static void hurry(const struct wf_thread *t)
 		wf_preempt_signal(c);
 }
 
-int wf_kernel_state_begin_for(struct wf_thread *t)
+int wf_kernel_state_begin_for(struct wf_thread *t, enum wf_bound_why why)
 {
 	struct wf_thread *me;
 	bool has_own;
 
 	if (t == wf_self)
-		return wf_kernel_state_begin();
+		return wf_kernel_state_begin(why);
 	me = wf_runtime_enter();
-	has_own = wf_reserved_make(t) != NULL;
+	has_own = wf_reserved_make(t, why) != NULL;
 	if (has_own)
 		hurry(t);
 	wf_runtime_leave(me);

@@ -4,7 +4,7 @@
  * program changes for itself alone: namespaces, credentials, priorities. Such a
  * thread is bound from then on:
  *
- *     err = wf_kernel_state_begin();
+ *     err = wf_kernel_state_begin(WF_BOUND_KERNEL_STATE);
  *     if (err == 0)
  *             wf_kernel_state_end(err = wf_sys(SYS_unshare, flags));
  *
@@ -21,7 +21,7 @@
  * Binds the caller. in_runtime 0. Returns 0, or -EAGAIN if no kernel thread can
  * be made.
  */
-int wf_kernel_state_begin(void);
+int wf_kernel_state_begin(enum wf_bound_why why);
 /* rc is the result of the kernel's call. A negative rc changes nothing. */
 void wf_kernel_state_end(long rc);
 /* The same after a call that gives the caller a descriptor table of its own. */
@@ -31,7 +31,7 @@ void wf_kernel_state_files_end(long rc);
  * The same for any thread of weft that has not ended. begin_for reserves a
  * carrier for another thread, and t soon moves to it.
  */
-int wf_kernel_state_begin_for(struct wf_thread *t);
+int wf_kernel_state_begin_for(struct wf_thread *t, enum wf_bound_why why);
 void wf_kernel_state_end_for(const struct wf_thread *t, long rc);
 /* The same for a change that new kernel threads do not inherit. Threads that t
  * creates share carriers as usual. */

@@ -63,7 +63,7 @@ void wf_own_runtime_enter(void)
 	/* The next thread on this carrier sets the mask again. */
 	t->carrier->kernel_mask = WF_MASK_UNKNOWN;
 	wf_runtime_leave(t);
-	if (wf_kernel_state_begin() < 0)
+	if (wf_kernel_state_begin(WF_BOUND_OWN_RUNTIME) < 0)
 		return;
 	wf_kernel_state_end_own_for(t);
 	wf_os_set_signal_mask(UINT64_MAX);

@@ -142,7 +142,7 @@ static void *reap(void *arg)
 		wf_thread_count_end_process(0); /* the program has ended */
 	memcpy(me->name, "weft reaper", sizeof("weft reaper"));
 	do {
-		wf_ufutex_wait(&is_to_end, 0, WF_UFUTEX_ANY,
+		wf_ufutex_wait(WF_WAIT_RUNTIME, &is_to_end, 0, WF_UFUTEX_ANY,
 			       wf_os_now() + PERIOD_NS);
 	} while (wf_load_relaxed(&is_to_end) == 0 && reap_all());
 	wf_store_relaxed(&nr_left, nr_spare());

@@ -23,8 +23,8 @@ int wf_sleep_until(int64_t deadline_ns)
 	 * sleepers are close to it, and so are their buckets.
 	 */
 	do {
-		err = wf_ufutex_wait(&t->index, t->index, WF_UFUTEX_ANY,
-				     deadline_ns);
+		err = wf_ufutex_wait(WF_WAIT_SLEEP, &t->index, t->index,
+				     WF_UFUTEX_ANY, deadline_ns);
 		err = wf_sleep_result(err, nr_handlers);
 	} while (err == -ERESTART);
 	return err == -ETIMEDOUT ? 0 : err;

@@ -32,21 +32,12 @@
 
 #include <errno.h>
 
-#include "base/heap.h"
 #include "base/log.h"
 #include "os/deadline.h"
 #include "os/mem.h"
 #include "sched/idle.h"
 #include "sched/table.h"
 #include "wait/ufutex_internal.h"
-
-struct wf_timers {
-	struct wf_spin lock;
-	struct wf_heap heap; /* under lock */
-	/* TIMER-4; ns; under lock, and clock_lock to write */
-	int64_t wall_offset;
-	_Atomic int64_t earliest; /* under lock; any thread reads */
-} WF_ALIGNED(WF_CACHE_LINE);
 
 /* Timers that one wf_timers_fire takes: then the caller does other work. */
 enum { MAX_FIRED = 256 };

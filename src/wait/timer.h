@@ -11,7 +11,17 @@
 #ifndef WEFT_WAIT_TIMER_H
 #define WEFT_WAIT_TIMER_H
 
+#include "base/heap.h"
 #include "sched/vp.h"
+
+/* For wait/timer.c, and for readers outside the process. */
+struct wf_timers {
+	struct wf_spin lock;
+	struct wf_heap heap; /* under lock */
+	/* TIMER-4; ns; under lock, and clock_lock to write */
+	int64_t wall_offset;
+	_Atomic int64_t earliest; /* under lock; any thread reads */
+} WF_ALIGNED(WF_CACHE_LINE);
 
 /* Makes the heaps of all VPs, or empties them in a fork child. */
 int wf_timers_init(void);

@@ -54,6 +54,7 @@
 #include "sched/ready.h"
 #include "sched/runtime.h"
 #include "sched/switch.h"
+#include "sched/monitor_time.h"
 #include "wait/closed.h"
 #include "wait/timer.h"
 #include "wait/ufutex_bucket.h"
@@ -152,10 +153,7 @@ static WF_NOINLINE bool may_interrupt(struct wf_thread *t)
 	       wf_ufutex_is_interrupted(t);
 }
 
-/*
- * Is a signal or a cancellation pending that only the exit of the runtime
- * delivers?
- */
+/* Is a signal or a cancellation pending that the runtime's exit delivers? */
 static bool is_interrupted(struct wf_thread *t)
 {
 	return WF_UNLIKELY(wf_load_relaxed(&t->exit_work) != 0 ||
@@ -248,6 +246,8 @@ WF_INLINE int wait_locked(struct wf_thread *t, struct wf_bucket *b,
 	t->wait_addr = w->addr;
 	t->wait_bits = w->bits;
 	t->wait_generation++; /* UFUTEX-4 */
+	t->wait_since = wf_monitor_time();
+	t->wait_kind = (uint8_t)w->kind;
 	wf_bucket_add_locked(b, t);
 	if (WF_LIKELY(t->kind == WF_THREAD_MULTIPLEXED))
 		park_multiplexed(t, b, w->deadline_ns, w->next);
@@ -387,19 +387,22 @@ int wf_ufutex_wait_starving(const void *addr, uint32_t expected,
 				   .expected = expected,
 				   .bits = (uint32_t)(since_ns / WF_NS_PER_MS) |
 					   never_0,
+				   .kind = WF_WAIT_MUTEX,
 				   .deadline_ns = deadline_ns,
 				   .note = note };
 
 	return wait_as(&w, true);
 }
 
-int wf_ufutex_wait_noted(const void *addr, uint32_t expected, uint32_t bits,
-			 int64_t deadline_ns, struct wf_ufutex_note *note)
+int wf_ufutex_wait_noted(enum wf_wait_kind kind, const void *addr,
+			 uint32_t expected, uint32_t bits, int64_t deadline_ns,
+			 struct wf_ufutex_note *note)
 {
 	const _Atomic uint32_t *word = addr;
 	struct wf_wait w = { .addr = addr,
 			     .expected = expected,
 			     .bits = bits,
+			     .kind = kind,
 			     .deadline_ns = deadline_ns,
 			     .note = note };
 
@@ -414,10 +417,11 @@ int wf_ufutex_wait_noted(const void *addr, uint32_t expected, uint32_t bits,
 	return -EAGAIN;
 }
 
-int wf_ufutex_wait(const void *addr, uint32_t expected, uint32_t bits,
-		   int64_t deadline_ns)
+int wf_ufutex_wait(enum wf_wait_kind kind, const void *addr, uint32_t expected,
+		   uint32_t bits, int64_t deadline_ns)
 {
-	return wf_ufutex_wait_noted(addr, expected, bits, deadline_ns, NULL);
+	return wf_ufutex_wait_noted(kind, addr, expected, bits, deadline_ns,
+				    NULL);
 }
 
 int wf_ufutex_wait_shared(const void *shared, uint32_t expected,
@@ -427,6 +431,7 @@ int wf_ufutex_wait_shared(const void *shared, uint32_t expected,
 	struct wf_wait w = { .addr = &t->index,
 			     .expected = t->index,
 			     .bits = WF_UFUTEX_ANY,
+			     .kind = WF_WAIT_FUTEX,
 			     .deadline_ns = deadline_ns,
 			     .shared = shared,
 			     .shared_expected = expected };
@@ -440,6 +445,7 @@ int wf_ufutex_wait_inside(struct wf_thread *t, const void *addr,
 	const struct wf_wait w = { .addr = addr,
 				   .expected = expected,
 				   .bits = WF_UFUTEX_ANY,
+				   .kind = WF_WAIT_IO,
 				   .deadline_ns = deadline_ns };
 	int result;
 
@@ -465,6 +471,7 @@ WF_LINK_INLINE int wf_ufutex_park(struct wf_thread *t, const void *addr,
 	const struct wf_wait w = { .addr = addr,
 				   .expected = expected,
 				   .bits = WF_UFUTEX_ANY,
+				   .kind = WF_WAIT_SEM,
 				   .deadline_ns = WF_FOREVER };
 
 	return park_in(t, &w);
@@ -475,6 +482,7 @@ WF_LINK_INLINE int wf_ufutex_park_commit(struct wf_thread *t, const void *addr,
 {
 	const struct wf_wait w = { .addr = addr,
 				   .bits = WF_UFUTEX_ANY,
+				   .kind = WF_WAIT_COND,
 				   .deadline_ns = WF_FOREVER,
 				   .commit = commit,
 				   .commit_arg = arg };
@@ -482,12 +490,13 @@ WF_LINK_INLINE int wf_ufutex_park_commit(struct wf_thread *t, const void *addr,
 	return park_in(t, &w);
 }
 
-int wf_ufutex_wait_commit(const void *addr, wf_ufutex_commit_fn *commit,
-			  void *arg, int64_t deadline_ns,
-			  struct wf_ufutex_note *note)
+int wf_ufutex_wait_commit(enum wf_wait_kind kind, const void *addr,
+			  wf_ufutex_commit_fn *commit, void *arg,
+			  int64_t deadline_ns, struct wf_ufutex_note *note)
 {
 	struct wf_wait w = { .addr = addr,
 			     .bits = WF_UFUTEX_ANY,
+			     .kind = kind,
 			     .deadline_ns = deadline_ns,
 			     .commit = commit,
 			     .commit_arg = arg,

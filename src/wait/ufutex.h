@@ -4,7 +4,8 @@
  * another thread wakes it by the word's address.
  *
  *     while (!try_to_get(word))
- *             wf_ufutex_wait(word, WORD_CONTENDED, WF_UFUTEX_ANY, deadline);
+ *             wf_ufutex_wait(WF_WAIT_MUTEX, word, WORD_CONTENDED,
+ *                            WF_UFUTEX_ANY, deadline);
  *     ...
  *     wf_ufutex_wake(word, 1, WF_UFUTEX_ANY);
  *
@@ -20,12 +21,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sched/thread.h"
+
 #define WF_UFUTEX_ANY UINT32_MAX
 #define WF_FOREVER INT64_MAX
 
 /*
  * Parks the caller while *addr == expected. The wait ends when a waker wakes
- * addr with a bit of `bits`, or at the deadline (os/deadline.h).
+ * addr with a bit of `bits`, or at the deadline (os/deadline.h). `kind` is for
+ * readers outside the process.
  *
  * Returns the waker's token (0 from plain wakes), or
  *   -EAGAIN     *addr differed
@@ -40,8 +44,8 @@
  * Exactly one of wake, time-out and interruption ends a wait. A wake that the
  * waker has counted is never reported as a time-out.
  */
-int wf_ufutex_wait(const void *addr, uint32_t expected, uint32_t bits,
-		   int64_t deadline_ns);
+int wf_ufutex_wait(enum wf_wait_kind kind, const void *addr, uint32_t expected,
+		   uint32_t bits, int64_t deadline_ns);
 
 /*
  * The result of a wait, kept for a clean-up (libc/cleanup.h). A handler that
@@ -61,8 +65,9 @@ struct wf_ufutex_note {
 	}
 
 /* wf_ufutex_wait that writes a note. The waits of a call may share a note. */
-int wf_ufutex_wait_noted(const void *addr, uint32_t expected, uint32_t bits,
-			 int64_t deadline_ns, struct wf_ufutex_note *note);
+int wf_ufutex_wait_noted(enum wf_wait_kind kind, const void *addr,
+			 uint32_t expected, uint32_t bits, int64_t deadline_ns,
+			 struct wf_ufutex_note *note);
 
 /*
  * The caller's frame has been left by a jump or an exit, so its wait cannot
@@ -72,10 +77,11 @@ int wf_ufutex_wait_noted(const void *addr, uint32_t expected, uint32_t bits,
 int wf_ufutex_leave(struct wf_ufutex_note *note);
 
 /*
- * wf_ufutex_wait_noted with WF_UFUTEX_ANY for a thread that starves since
- * since_ns (CLOCK_MONOTONIC). It queues before the waiters of its priority that
- * do not starve or that starve for less time. Without it a thread that waits
- * again after a wake in vain or an interruption would always queue last.
+ * wf_ufutex_wait_noted with WF_UFUTEX_ANY for a thread that starves for a mutex
+ * since since_ns (CLOCK_MONOTONIC). It queues before the waiters of its
+ * priority that do not starve or that starve for less time. Without it a thread
+ * that waits again after a wake in vain or an interruption would always queue
+ * last.
  */
 int wf_ufutex_wait_starving(const void *addr, uint32_t expected,
 			    int64_t deadline_ns, int64_t since_ns,
@@ -88,9 +94,9 @@ int wf_ufutex_wait_starving(const void *addr, uint32_t expected,
  * or -ECANCELED.
  */
 typedef bool wf_ufutex_commit_fn(void *arg);
-int wf_ufutex_wait_commit(const void *addr, wf_ufutex_commit_fn *commit,
-			  void *arg, int64_t deadline_ns,
-			  struct wf_ufutex_note *note);
+int wf_ufutex_wait_commit(enum wf_wait_kind kind, const void *addr,
+			  wf_ufutex_commit_fn *commit, void *arg,
+			  int64_t deadline_ns, struct wf_ufutex_note *note);
 
 /*
  * A wait of a bound thread for a word that other processes wake by the kernel's

@@ -33,6 +33,7 @@ int wf_ufutex_wake_one_from(struct wf_thread *me, const void *addr,
 struct wf_wait {
 	const void *addr;
 	uint32_t expected, bits;
+	enum wf_wait_kind kind;
 	int64_t deadline_ns;
 	/*
 	 * Gets the VP if the wait begins, and is made ready if not: a prepared
@@ -69,19 +70,19 @@ struct wf_thread *wf_ufutex_take_first_locked(struct wf_bucket *b,
 					      const void *addr);
 
 /*
- * wf_ufutex_wait for a caller that is in the runtime and stays in it. Signals
- * and cancellation end the wait with -EINTR, and no handler runs before the
- * caller leaves the runtime. Nothing interrupts a firm wait.
+ * A wait for requests, of a caller that is in the runtime and stays in it.
+ * Signals and cancellation end the wait with -EINTR, and no handler runs before
+ * the caller leaves the runtime. Nothing interrupts a firm wait.
  */
 int wf_ufutex_wait_inside(struct wf_thread *t, const void *addr,
 			  uint32_t expected, int64_t deadline_ns, bool is_firm);
 
 /*
- * wf_ufutex_wait_inside of a multiplexed thread, without a deadline and not
+ * The same for a semaphore: of a multiplexed thread, without a deadline and not
  * firm.
  */
 int wf_ufutex_park(struct wf_thread *t, const void *addr, uint32_t expected);
-/* wf_ufutex_park with commit() as in wf_ufutex_wait_commit. */
+/* For a condition, with commit() as in wf_ufutex_wait_commit. */
 int wf_ufutex_park_commit(struct wf_thread *t, const void *addr,
 			  wf_ufutex_commit_fn *commit, void *arg);
 

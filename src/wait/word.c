@@ -265,8 +265,8 @@ static int wait_for_slots(struct wait *w, int64_t deadline_ns)
 	if (w->first == 0)
 		return -ENOMEM;
 	w->key = &wf_word_table.slots[w->first];
-	result = wf_ufutex_wait_commit(w->key, commit_slots, w, deadline_ns,
-				       NULL);
+	result = wf_ufutex_wait_commit(WF_WAIT_WORD, w->key, commit_slots, w,
+				       deadline_ns, NULL);
 	if (w->is_noted)
 		wf_ufutex_change(w->key, leave_slots, w);
 	put_slots(w);
@@ -278,8 +278,8 @@ static int wait_for_own(struct wait *w, int64_t deadline_ns)
 	int result;
 
 	w->key = &wf_word_array.waiters[w->n];
-	result =
-		wf_ufutex_wait_commit(w->key, commit_own, w, deadline_ns, NULL);
+	result = wf_ufutex_wait_commit(WF_WAIT_WORD, w->key, commit_own, w,
+				       deadline_ns, NULL);
 	/* A wake through the word has cleared the note. */
 	if (result < 0 && w->is_noted)
 		wf_ufutex_change(w->key, leave_own, w);

@@ -29,7 +29,7 @@ void wf_inherit_note_native(void)
 	fail();
 }
 
-int wf_kernel_state_begin(void)
+int wf_kernel_state_begin(enum wf_bound_why why)
 {
 	fail();
 	return -EAGAIN;

@@ -12,7 +12,8 @@ int wf_ufutex_park(struct wf_thread *t, const void *addr, uint32_t expected)
 {
 	struct wf_ufutex_note note;
 
-	wf_ufutex_wait_noted(addr, expected, WF_UFUTEX_ANY, WF_FOREVER, &note);
+	wf_ufutex_wait_noted(WF_WAIT_SEM, addr, expected, WF_UFUTEX_ANY,
+			     WF_FOREVER, &note);
 	return parked(t, &note);
 }
 
@@ -21,7 +22,8 @@ int wf_ufutex_park_commit(struct wf_thread *t, const void *addr,
 {
 	struct wf_ufutex_note note;
 
-	wf_ufutex_wait_commit(addr, commit, arg, WF_FOREVER, &note);
+	wf_ufutex_wait_commit(WF_WAIT_COND, addr, commit, arg, WF_FOREVER,
+			      &note);
 	return parked(t, &note);
 }
 

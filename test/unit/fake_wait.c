@@ -238,14 +238,15 @@ static int wait_compared(const void *addr, uint32_t expected, uint32_t bits,
 	return wait(addr, bits, deadline_ns);
 }
 
-int wf_ufutex_wait_noted(const void *addr, uint32_t expected, uint32_t bits,
-			 int64_t deadline_ns, struct wf_ufutex_note *note)
+int wf_ufutex_wait_noted(enum wf_wait_kind kind, const void *addr,
+			 uint32_t expected, uint32_t bits, int64_t deadline_ns,
+			 struct wf_ufutex_note *note)
 {
 	return noted(note, wait_compared(addr, expected, bits, deadline_ns));
 }
 
-int wf_ufutex_wait(const void *addr, uint32_t expected, uint32_t bits,
-		   int64_t deadline_ns)
+int wf_ufutex_wait(enum wf_wait_kind kind, const void *addr, uint32_t expected,
+		   uint32_t bits, int64_t deadline_ns)
 {
 	return wait_compared(addr, expected, bits, deadline_ns);
 }
@@ -254,13 +255,13 @@ int wf_ufutex_wait_starving(const void *addr, uint32_t expected,
 			    int64_t deadline_ns, int64_t since_ns,
 			    struct wf_ufutex_note *note)
 {
-	return wf_ufutex_wait_noted(addr, expected, WF_UFUTEX_ANY, deadline_ns,
-				    note);
+	return wf_ufutex_wait_noted(WF_WAIT_MUTEX, addr, expected,
+				    WF_UFUTEX_ANY, deadline_ns, note);
 }
 
-int wf_ufutex_wait_commit(const void *addr, wf_ufutex_commit_fn *commit,
-			  void *arg, int64_t deadline_ns,
-			  struct wf_ufutex_note *note)
+int wf_ufutex_wait_commit(enum wf_wait_kind kind, const void *addr,
+			  wf_ufutex_commit_fn *commit, void *arg,
+			  int64_t deadline_ns, struct wf_ufutex_note *note)
 {
 	int rc = begin();
 
