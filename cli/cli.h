@@ -43,12 +43,16 @@ int wf_printed(int status);
 
 bool wf_asks_for_help(const char *arg);
 
-/* In cli/run.c, cli/doctor.c, cli/unit.c; argv[0] is the subcommand. */
+/* Each in the file of its name, as cli/run.c; argv[0] is the subcommand. */
 int wf_run_main(char **argv);
 void wf_run_help(FILE *to);
 int wf_doctor_main(char **argv);
 void wf_doctor_help(FILE *to);
 int wf_unit_main(char **argv);
 void wf_unit_help(FILE *to);
+int wf_ps_main(char **argv);
+void wf_ps_help(FILE *to);
+int wf_threads_main(char **argv);
+void wf_threads_help(FILE *to);
 
 #endif

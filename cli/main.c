@@ -59,6 +59,8 @@ static void help(FILE *to)
 	      "  unit [--check] SERVICE\n"
 	      "                    print a drop-in for systemd that runs\n"
 	      "                    SERVICE on weft, or say what is in the way\n"
+	      "  ps                list the processes on weft\n"
+	      "  threads PID|CORE  list the threads of a process or core file\n"
 	      "  help [COMMAND]    this text, or more on COMMAND\n"
 	      "  version           the version\n"
 	      "\n"
@@ -82,6 +84,10 @@ static int help_main(const char *command)
 		wf_doctor_help(stdout);
 	else if (strcmp(command, "unit") == 0)
 		wf_unit_help(stdout);
+	else if (strcmp(command, "ps") == 0)
+		wf_ps_help(stdout);
+	else if (strcmp(command, "threads") == 0)
+		wf_threads_help(stdout);
 	else
 		return unknown(command);
 	return 0;
@@ -107,6 +113,10 @@ static int run_command(int argc, char **argv)
 		return wf_doctor_main(argv + 1);
 	if (strcmp(command, "unit") == 0)
 		return wf_unit_main(argv + 1);
+	if (strcmp(command, "ps") == 0)
+		return wf_ps_main(argv + 1);
+	if (strcmp(command, "threads") == 0)
+		return wf_threads_main(argv + 1);
 	if (strcmp(command, "help") == 0)
 		return help_main(argv[2]);
 	if (wf_asks_for_help(command))

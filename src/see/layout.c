@@ -142,7 +142,6 @@ static const struct wf_layout_item items[] = {
 	FIELD_AS("carrier.bound_why", wf_carrier, bound_why, "bound_why"),
 	FIELD_AS("carrier.number", wf_carrier, number, "index"),
 
-	STRUCT("sched", wf_sched),
 	FIELD_AS("sched.is_started", wf_sched, is_started, "flag"),
 	FIELD_AS("sched.nr_vps", wf_sched, nr_vps, "count"),
 	FIELD_AS("sched.vps", wf_sched, vps, "pointer"),

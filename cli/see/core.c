@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The memory of a core file. A core has the pages that the process has written,
+ * and the names of its mapped files (NT_FILE). Pages of files that it has only
+ * read are not there.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/machine.h"
+#include "source.h"
+
+struct core {
+	struct wf_see_source source;
+	const char *bytes;
+	size_t size;
+	const Elf64_Phdr *segments;
+	size_t nr_segments;
+};
+
+static const void *at(const struct core *c, uint64_t offset, uint64_t size)
+{
+	return offset <= c->size && size <= c->size - offset ?
+		       c->bytes + offset :
+		       NULL;
+}
+
+static size_t read_memory(const struct wf_see_source *s, uint64_t address,
+			  void *to, size_t bytes)
+{
+	const struct core *c = (const struct core *)s;
+	size_t done = 0;
+
+	for (size_t i = 0; i < c->nr_segments && done < bytes; i++) {
+		const Elf64_Phdr *p = &c->segments[i];
+		uint64_t from = address + done - p->p_vaddr, n;
+		const void *data;
+
+		if (p->p_type != PT_LOAD || address + done < p->p_vaddr ||
+		    from >= p->p_filesz)
+			continue;
+		n = p->p_filesz - from;
+		if (n > bytes - done)
+			n = bytes - done;
+		data = p->p_offset <= UINT64_MAX - from ?
+			       at(c, p->p_offset + from, n) :
+			       NULL;
+		if (data == NULL)
+			break; /* the file was cut off */
+		memcpy((char *)to + done, data, n);
+		done += n;
+	}
+	return done;
+}
+
+static void close_core(struct wf_see_source *s)
+{
+	struct core *c = (struct core *)s;
+
+	wf_see_maps_free(s);
+	if (c->bytes != NULL)
+		munmap((void *)(uintptr_t)c->bytes, c->size);
+	free(c);
+}
+
+/* NT_FILE: number, page size, then three words for each, then the names. */
+static int read_files(struct core *c, const char *note, size_t size)
+{
+	const uint64_t *words = (const uint64_t *)(const void *)note;
+	const char *name, *end = note + size;
+	uint64_t nr, page;
+
+	if (size < 16)
+		return 0;
+	nr = words[0];
+	page = words[1];
+	if (nr > (size - 16) / 24 || page == 0 || page > 1 << 30)
+		return WF_SEE_BROKEN;
+	name = note + 16 + 24 * nr;
+	for (uint64_t i = 0; i < nr; i++) {
+		size_t len = strnlen(name, (size_t)(end - name));
+		const uint64_t *w = words + 2 + 3 * i;
+		int err;
+
+		if (name + len == end)
+			return WF_SEE_BROKEN;
+		err = wf_see_map_add(
+			&c->source, &(struct wf_see_map){ .start = w[0],
+							  .end = w[1],
+							  .offset = w[2] * page,
+							  .name = name });
+		if (err < 0)
+			return err;
+		name += len + 1;
+	}
+	return 0;
+}
+
+static int read_notes(struct core *c, const Elf64_Phdr *p)
+{
+	const char *notes = at(c, p->p_offset, p->p_filesz);
+	uint64_t left = p->p_filesz;
+
+	if (notes == NULL || p->p_offset % 4 != 0)
+		return 0;
+	while (left >= sizeof(Elf64_Nhdr)) {
+		Elf64_Nhdr n;
+		uint64_t head, all;
+
+		memcpy(&n, notes, sizeof(n));
+		head = sizeof(n) + (((uint64_t)n.n_namesz + 3) & ~3ULL);
+		all = head + (((uint64_t)n.n_descsz + 3) & ~3ULL);
+		if (all > left)
+			break;
+		if (n.n_type == NT_FILE)
+			return read_files(c, notes + head, n.n_descsz);
+		notes += all;
+		left -= all;
+	}
+	return 0;
+}
+
+/* A core of more than 65,534 segments has their number in a section. */
+static size_t nr_segments(const struct core *c, const Elf64_Ehdr *h)
+{
+	const Elf64_Shdr *first;
+
+	if (h->e_phnum != PN_XNUM)
+		return h->e_phnum;
+	first = at(c, h->e_shoff, sizeof(*first));
+	return first != NULL && h->e_shoff % 8 == 0 ? first->sh_info : 0;
+}
+
+static int read_header(struct core *c)
+{
+	const Elf64_Ehdr *h = at(c, 0, sizeof(*h));
+	int err = 0;
+
+	if (h == NULL || memcmp(h->e_ident, ELFMAG, SELFMAG) != 0 ||
+	    h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_type != ET_CORE ||
+	    h->e_machine != WF_NATIVE_MACHINE ||
+	    h->e_phentsize != sizeof(Elf64_Phdr) || h->e_phoff % 8 != 0)
+		return WF_SEE_NOT_CORE;
+	c->nr_segments = nr_segments(c, h);
+	c->segments = at(c, h->e_phoff, c->nr_segments * sizeof(Elf64_Phdr));
+	if (c->segments == NULL)
+		return WF_SEE_BROKEN;
+	for (size_t i = 0; i < c->nr_segments && err == 0; i++) {
+		if (c->segments[i].p_type == PT_NOTE)
+			err = read_notes(c, &c->segments[i]);
+	}
+	return err;
+}
+
+static int map_file(struct core *c, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	void *bytes;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size == 0) {
+		close(fd);
+		return WF_SEE_NOT_CORE;
+	}
+	bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	close(fd);
+	if (bytes == MAP_FAILED)
+		return -errno;
+	c->bytes = bytes;
+	c->size = (size_t)st.st_size;
+	return 0;
+}
+
+int wf_see_core_open(const char *path, struct wf_see_source **ret_source)
+{
+	struct core *c = calloc(1, sizeof(*c));
+	int err;
+
+	if (c == NULL)
+		return -ENOMEM;
+	c->source.read = read_memory;
+	c->source.close = close_core;
+	err = map_file(c, path);
+	if (err == 0)
+		err = read_header(c);
+	if (err < 0) {
+		close_core(&c->source);
+		return err;
+	}
+	*ret_source = &c->source;
+	return 0;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A source of memory: a process, a core file, or a test's own. For the files of
+ * this folder, and for tests.
+ *
+ *     source->read(source, address, to, bytes)
+ */
+#ifndef WEFT_CLI_SEE_SOURCE_H
+#define WEFT_CLI_SEE_SOURCE_H
+
+#include "see.h"
+
+struct wf_see_source {
+	/* As wf_see_read_some. */
+	size_t (*read)(const struct wf_see_source *s, uint64_t address,
+		       void *to, size_t bytes);
+	void (*close)(struct wf_see_source *s);
+	int pid; /* 0: no process */
+	struct wf_see_map *maps;
+	size_t nr_maps;
+};
+
+/* Return 0 or an error. The source closes itself. */
+int wf_see_process_open(int pid, struct wf_see_source **ret_source);
+int wf_see_core_open(const char *path, struct wf_see_source **ret_source);
+
+/* Appends a map; the name is copied. 0 or -ENOMEM. */
+int wf_see_map_add(struct wf_see_source *s, const struct wf_see_map *map);
+void wf_see_maps_free(struct wf_see_source *s);
+
+/* Takes the source, also if it fails. */
+int wf_see_open_source(struct wf_see_source *source, struct wf_see **ret_see);
+
+#endif

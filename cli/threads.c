@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+/* weft threads: the threads of a process or a core file. */
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "see/json.h"
+#include "see/see.h"
+#include "see/text.h"
+
+struct options {
+	const char *which, *sort, *state, *name, *waits_for;
+	int tid;
+	bool json, waits;
+};
+
+static const char *const sorts[] = { "tid", "name", "state", "since", NULL };
+
+void wf_threads_help(FILE *to)
+{
+	fputs("usage: weft threads [OPTIONS] PID|CORE\n\n"
+	      "Lists the threads of a process on weft, or of its core file: "
+	      "what each one\nwaits for, and for how long. The process is not "
+	      "stopped.\n\n"
+	      "  --waits           the deadlocks, then the objects that most "
+	      "threads wait for\n"
+	      "  --state=STATE     only threads in this state: running, "
+	      "runnable, parked,\n"
+	      "                    system-call, new, exiting, exited, "
+	      "changing\n"
+	      "  --name=PATTERN    only threads with such a name: 'worker*'\n"
+	      "  --waits-for=WHAT  only threads that wait for an object of "
+	      "this kind (mutex,\n"
+	      "                    condition, semaphore, join, io, sleep), "
+	      "for the one at\n"
+	      "                    this address, or for the thread with "
+	      "this tid\n"
+	      "  --tid=TID         only the thread with this id, or the one "
+	      "on the kernel\n"
+	      "                    thread with this id\n"
+	      "  --sort=BY         tid, name, state or since (longest first)\n"
+	      "  --json            all that is known, for programs\n\n"
+	      "Exit status: 0, or 125 if the threads cannot be read.\n",
+	      to);
+}
+
+static bool is_among(const char *word, const char *const *words)
+{
+	while (*words != NULL && strcmp(*words, word) != 0)
+		words++;
+	return *words != NULL;
+}
+
+static bool is_state(const char *word)
+{
+	for (int s = 0; s < WF_SEE_NR_STATES; s++)
+		if (strcmp(wf_see_state_name((enum wf_see_state)s), word) == 0)
+			return true;
+	return false;
+}
+
+/* The value of --NAME=VALUE, or NULL if arg is another option. */
+static const char *value_of(const char *arg, const char *name)
+{
+	size_t n = strlen(name);
+
+	return strncmp(arg, name, n) == 0 && arg[n] == '=' ? arg + n + 1 : NULL;
+}
+
+static bool parse_option(const char *arg, struct options *o)
+{
+	const char *value;
+
+	if (strcmp(arg, "--json") == 0)
+		return o->json = true;
+	if (strcmp(arg, "--waits") == 0)
+		return o->waits = true;
+	if ((value = value_of(arg, "--sort")) != NULL)
+		return is_among(o->sort = value, sorts);
+	if ((value = value_of(arg, "--state")) != NULL)
+		return is_state(o->state = value);
+	if ((value = value_of(arg, "--name")) != NULL)
+		return (o->name = value) != NULL;
+	if ((value = value_of(arg, "--waits-for")) != NULL)
+		return *(o->waits_for = value) != '\0';
+	if ((value = value_of(arg, "--tid")) != NULL)
+		return (o->tid = atoi(value)) > 0;
+	return false;
+}
+
+static int parse(char **argv, struct options *o)
+{
+	for (char **arg = argv + 1; *arg != NULL; arg++) {
+		if ((*arg)[0] != '-') {
+			if (o->which != NULL)
+				return wf_complain(WF_EXIT_WEFT,
+						   "threads takes one process "
+						   "or core file");
+			o->which = *arg;
+		} else if (!parse_option(*arg, o)) {
+			return wf_complain(WF_EXIT_WEFT,
+					   "threads: wrong option '%s'; see "
+					   "'weft threads --help'",
+					   *arg);
+		}
+	}
+	if (o->which == NULL)
+		return wf_complain(WF_EXIT_WEFT,
+				   "usage: weft threads [OPTIONS] PID|CORE");
+	return 0;
+}
+
+static bool waits_for(const struct wf_see_thread *t, const char *what)
+{
+	char *end;
+	unsigned long long number = strtoull(what, &end, 0);
+
+	if (t->wait_kind == NULL)
+		return false;
+	if (*end == '\0')
+		return number != 0 &&
+		       (number == t->object ||
+			number == (unsigned long long)t->owner_tid);
+	/* "rwlock" is both of its kinds. */
+	return strncmp(t->was_moved ? "mutex" : t->wait_kind, what,
+		       strlen(what)) == 0;
+}
+
+static bool is_wanted(const struct options *o, const struct wf_see_thread *t)
+{
+	return (o->tid == 0 || t->tid == o->tid || t->carrier_tid == o->tid) &&
+	       (o->state == NULL ||
+		strcmp(wf_see_state_name(t->state), o->state) == 0) &&
+	       (o->name == NULL || fnmatch(o->name, t->name, 0) == 0) &&
+	       (o->waits_for == NULL || waits_for(t, o->waits_for));
+}
+
+static const char *sort_by;
+
+static int by_since(const struct wf_see_thread *x,
+		    const struct wf_see_thread *y)
+{
+	int64_t a = x->wait_kind != NULL ? x->since_ns : INT64_MAX;
+	int64_t b = y->wait_kind != NULL ? y->since_ns : INT64_MAX;
+
+	return a < b ? -1 : a > b;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct wf_see_thread *x = *(const struct wf_see_thread *const *)a;
+	const struct wf_see_thread *y = *(const struct wf_see_thread *const *)b;
+	int order = 0;
+
+	if (strcmp(sort_by, "name") == 0)
+		order = strcmp(x->name, y->name);
+	else if (strcmp(sort_by, "state") == 0)
+		order = (int)x->state - (int)y->state;
+	else if (strcmp(sort_by, "since") == 0)
+		order = by_since(x, y);
+	if (order == 0)
+		order = x->tid < y->tid ? -1 : x->tid > y->tid;
+	return order;
+}
+
+/* Columns of the terminal, or a number that cuts nothing. */
+static int line_width(void)
+{
+	struct winsize size;
+
+	if (isatty(STDOUT_FILENO) &&
+	    ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40)
+		return size.ws_col;
+	return 1 << 20;
+}
+
+static void print_table(const struct wf_see *see,
+			const struct wf_see_table *table,
+			const struct wf_see_thread *const *order, uint32_t nr)
+{
+	char line[4 * WF_SEE_TEXT], start[WF_SEE_TEXT], text[WF_SEE_TEXT];
+	int width = line_width();
+
+	printf("%10s  %-15s  %-11s  %9s  %-24s  %s\n", "TID", "NAME", "STATE",
+	       "SINCE", "START", "WAITS FOR OR RUNS ON");
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct wf_see_thread *t = order[i];
+		char since[32] = "-";
+
+		if (t->wait_kind != NULL && t->since_ns != 0 &&
+		    table->now_ns != 0)
+			wf_see_duration(table->now_ns - t->since_ns, since,
+					sizeof(since));
+		wf_see_place(see, t->start, start, sizeof(start));
+		wf_see_describe(see, table, t, text, sizeof(text));
+		snprintf(line, sizeof(line),
+			 "%10d  %-15s  %-11s  %9s  %-24s  %s", t->tid, t->name,
+			 wf_see_state_name(t->state), since, start, text);
+		printf("%.*s\n", width, line);
+	}
+}
+
+/* --- --waits ------------------------------------------------------------- */
+
+struct waits {
+	const struct wf_see *see;
+	const struct wf_see_table *table;
+	uint32_t nr_objects;
+};
+
+static void print_cycle(void *arg, const struct wf_see_thread *const *of,
+			uint32_t nr)
+{
+	const struct waits *w = arg;
+
+	printf("Deadlock of %u thread%s:\n", nr, nr == 1 ? "" : "s");
+	for (uint32_t i = 0; i < nr; i++) {
+		char text[WF_SEE_TEXT], since[32];
+
+		wf_see_describe(w->see, w->table, of[i], text, sizeof(text));
+		wf_see_duration(w->table->now_ns - of[i]->since_ns, since,
+				sizeof(since));
+		printf("  %d (%s) waits since %s for %s\n", of[i]->tid,
+		       of[i]->name, since, text);
+	}
+	putchar('\n');
+}
+
+enum { MOST_OBJECTS = 20 };
+
+static void print_object(void *arg, const struct wf_see_thread *waiter,
+			 uint32_t nr_waiters)
+{
+	struct waits *w = arg;
+	char text[WF_SEE_TEXT];
+
+	if (w->nr_objects++ >= MOST_OBJECTS)
+		return;
+	wf_see_describe(w->see, w->table, waiter, text, sizeof(text));
+	text[strcspn(text, ",;")] = '\0'; /* one waiter's time is left out */
+	printf("%8u  %s\n", nr_waiters, text);
+}
+
+static int print_waits(const struct wf_see *see,
+		       const struct wf_see_table *table)
+{
+	struct waits w = { see, table, 0 };
+	int nr = wf_see_cycles(see, table, print_cycle, &w), err;
+
+	if (nr < 0)
+		return nr;
+	if (nr == 0)
+		puts("No deadlock.\n");
+	printf("%8s  %s\n", "WAITERS", "OBJECT");
+	err = wf_see_objects(table, print_object, &w);
+	if (w.nr_objects > MOST_OBJECTS)
+		printf("and %u more objects\n", w.nr_objects - MOST_OBJECTS);
+	return err;
+}
+
+/* --- the command --------------------------------------------------------- */
+
+static int report(const struct wf_see *see, const struct options *o,
+		  const struct wf_see_table *table)
+{
+	const struct wf_see_thread **order =
+		malloc(((size_t)table->nr + 1) * sizeof(*order));
+	uint32_t nr = 0;
+
+	if (order == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < table->nr; i++)
+		if (is_wanted(o, &table->threads[i]))
+			order[nr++] = &table->threads[i];
+	sort_by = o->sort;
+	if (sort_by != NULL)
+		qsort(order, nr, sizeof(*order), compare);
+	if (o->json)
+		wf_see_json(see, table, order, nr);
+	else
+		print_table(see, table, order, nr);
+	free(order);
+	return 0;
+}
+
+int wf_threads_main(char **argv)
+{
+	struct options o = { 0 };
+	struct wf_see_table table = { 0 };
+	struct wf_see *see = NULL;
+	int err;
+
+	if (argv[1] != NULL && wf_asks_for_help(argv[1])) {
+		wf_threads_help(stdout);
+		return 0;
+	}
+	err = parse(argv, &o);
+	if (err != 0)
+		return err;
+	err = wf_see_open(o.which, &see);
+	if (err == 0)
+		err = wf_see_threads(see, &table);
+	if (err == 0)
+		err = o.waits && !o.json ? print_waits(see, &table) :
+					   report(see, &o, &table);
+	wf_see_table_free(&table);
+	wf_see_close(see);
+	if (err < 0)
+		return wf_complain(WF_EXIT_WEFT, "%s: %s", o.which,
+				   wf_see_error_text(err));
+	return 0;
+}
