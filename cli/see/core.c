@@ -23,6 +23,7 @@ struct core {
 	size_t size;
 	const Elf64_Phdr *segments;
 	size_t nr_segments;
+	bool is_sorted; /* by address; the notes come first, at 0 */
 };
 
 static const void *at(const struct core *c, uint64_t offset, uint64_t size)
@@ -32,17 +33,39 @@ static const void *at(const struct core *c, uint64_t offset, uint64_t size)
 		       NULL;
 }
 
+/*
+ * The first segment that may have the address. Kernels and debuggers write
+ * segments in the order of their addresses; other files are searched whole.
+ */
+static size_t first_segment(const struct core *c, uint64_t address)
+{
+	size_t low = 0, high = c->is_sorted ? c->nr_segments : 0;
+
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (c->segments[middle].p_vaddr <= address)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 static size_t read_memory(const struct wf_see_source *s, uint64_t address,
 			  void *to, size_t bytes)
 {
 	const struct core *c = (const struct core *)s;
 	size_t done = 0;
 
-	for (size_t i = 0; i < c->nr_segments && done < bytes; i++) {
+	for (size_t i = first_segment(c, address);
+	     i < c->nr_segments && done < bytes; i++) {
 		const Elf64_Phdr *p = &c->segments[i];
 		uint64_t from = address + done - p->p_vaddr, n;
 		const void *data;
 
+		if (c->is_sorted && p->p_vaddr > address + done)
+			break;
 		if (p->p_type != PT_LOAD || address + done < p->p_vaddr ||
 		    from >= p->p_filesz)
 			continue;
@@ -70,32 +93,41 @@ static void close_core(struct wf_see_source *s)
 	free(c);
 }
 
+/* Notes are aligned to 4 bytes only. */
+static uint64_t word_at(const char *note, uint64_t n)
+{
+	uint64_t word;
+
+	memcpy(&word, note + 8 * n, sizeof(word));
+	return word;
+}
+
 /* NT_FILE: number, page size, then three words for each, then the names. */
 static int read_files(struct core *c, const char *note, size_t size)
 {
-	const uint64_t *words = (const uint64_t *)(const void *)note;
 	const char *name, *end = note + size;
 	uint64_t nr, page;
 
 	if (size < 16)
 		return 0;
-	nr = words[0];
-	page = words[1];
+	nr = word_at(note, 0);
+	page = word_at(note, 1);
 	if (nr > (size - 16) / 24 || page == 0 || page > 1 << 30)
 		return WF_SEE_BROKEN;
 	name = note + 16 + 24 * nr;
 	for (uint64_t i = 0; i < nr; i++) {
 		size_t len = strnlen(name, (size_t)(end - name));
-		const uint64_t *w = words + 2 + 3 * i;
+		const struct wf_see_map map = {
+			.start = word_at(note, 2 + 3 * i),
+			.end = word_at(note, 3 + 3 * i),
+			.offset = word_at(note, 4 + 3 * i) * page,
+			.name = name,
+		};
 		int err;
 
 		if (name + len == end)
 			return WF_SEE_BROKEN;
-		err = wf_see_map_add(
-			&c->source, &(struct wf_see_map){ .start = w[0],
-							  .end = w[1],
-							  .offset = w[2] * page,
-							  .name = name });
+		err = wf_see_map_add(&c->source, &map);
 		if (err < 0)
 			return err;
 		name += len + 1;
@@ -152,7 +184,11 @@ static int read_header(struct core *c)
 	c->segments = at(c, h->e_phoff, c->nr_segments * sizeof(Elf64_Phdr));
 	if (c->segments == NULL)
 		return WF_SEE_BROKEN;
+	c->is_sorted = true;
 	for (size_t i = 0; i < c->nr_segments && err == 0; i++) {
+		if (i > 0 &&
+		    c->segments[i].p_vaddr < c->segments[i - 1].p_vaddr)
+			c->is_sorted = false;
 		if (c->segments[i].p_type == PT_NOTE)
 			err = read_notes(c, &c->segments[i]);
 	}

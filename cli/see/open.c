@@ -99,7 +99,8 @@ const char *wf_see_error_text(int err)
 		return "this system does not let a process read another "
 		       "(process_vm_readv)";
 	case WF_SEE_NOT_WEFT:
-		return "does not run on weft, or on one older than 0.3";
+		return "does not run on weft, or on one that does not describe "
+		       "its data";
 	case WF_SEE_NO_THREADS:
 		return "it has made no thread yet, so weft has not started";
 	case WF_SEE_NOT_CORE:

@@ -93,6 +93,7 @@ static int64_t deadline(const struct wf_see_reading *r,
 {
 	const struct wf_see_items *it = r->items;
 	uint64_t timers, entry, entries;
+	int64_t key;
 
 	if (raw->timer_index == 0 || raw->timer_vp >= r->nr_vps)
 		return 0;
@@ -101,7 +102,8 @@ static int64_t deadline(const struct wf_see_reading *r,
 	entry = entries + raw->timer_index * it->timer_bytes;
 	if (peek(r, entry, &it->timer_item) != record)
 		return 0;
-	return (int64_t)peek(r, entry, &it->timer_key);
+	key = (int64_t)peek(r, entry, &it->timer_key);
+	return key > 0 ? key : 0;
 }
 
 /*

@@ -8,6 +8,8 @@ import subprocess
 
 import pytest
 
+import outside
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("WEFT_BUILD_DIR", ROOT / "build")).resolve()
 WEFT = BUILD / "weft"
@@ -69,3 +71,10 @@ def program():
     yield start
     for each in started:
         each.__exit__()
+
+
+@pytest.fixture
+def start():
+    """Starts programs that print what they know: start("see_waits", 13)."""
+    with outside.starter() as run:
+        yield run

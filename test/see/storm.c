@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Threads that are created and end, lock two mutexes in order, sleep, and wait
+ * for semaphores, all the time. Each start routine has one kind of wait. Prints
+ * the start routines with it, and ends with its standard input.
+ */
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <unistd.h>
+
+enum { LOCKERS = 6, PAIRS = 3, MAKERS = 2 };
+
+static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t b = PTHREAD_MUTEX_INITIALIZER;
+static sem_t ping[PAIRS], pong[PAIRS];
+static _Atomic long nr_rounds;
+
+static void *lock(void *arg)
+{
+	for (;;) {
+		pthread_mutex_lock(&a);
+		pthread_mutex_lock(&b);
+		atomic_fetch_add(&nr_rounds, 1);
+		sched_yield();
+		pthread_mutex_unlock(&b);
+		pthread_mutex_unlock(&a);
+	}
+	return arg;
+}
+
+static void *post(void *arg)
+{
+	long i = (long)arg;
+
+	for (;;) {
+		sem_post(&ping[i]);
+		sem_wait(&pong[i]);
+	}
+	return NULL;
+}
+
+static void *answer(void *arg)
+{
+	long i = (long)arg;
+
+	for (;;) {
+		sem_wait(&ping[i]);
+		sem_post(&pong[i]);
+	}
+	return NULL;
+}
+
+static void *nap(void *arg)
+{
+	usleep(100);
+	return arg;
+}
+
+static void *create(void *arg)
+{
+	pthread_t thread;
+
+	for (;;) {
+		pthread_create(&thread, NULL, nap, NULL);
+		pthread_join(thread, NULL);
+	}
+	return arg;
+}
+
+static void make(int nr, void *(*start)(void *))
+{
+	pthread_t thread;
+
+	for (long i = 0; i < nr; i++)
+		pthread_create(&thread, NULL, start, (void *)i);
+}
+
+int main(void)
+{
+	char c;
+
+	for (int i = 0; i < PAIRS; i++) {
+		sem_init(&ping[i], 0, 0);
+		sem_init(&pong[i], 0, 0);
+	}
+	make(LOCKERS, lock);
+	make(PAIRS, post);
+	make(PAIRS, answer);
+	make(MAKERS, create);
+	printf("%#lx mutex\n%#lx semaphore\n%#lx semaphore\n%#lx sleep\n"
+	       "%#lx join\nready\n",
+	       (unsigned long)lock, (unsigned long)post, (unsigned long)answer,
+	       (unsigned long)nap, (unsigned long)create);
+	fflush(stdout);
+	while (read(STDIN_FILENO, &c, 1) > 0)
+		;
+	_exit(0);
+}

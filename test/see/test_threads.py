@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: MIT
+"""weft threads and weft ps show what a program itself knows of its threads."""
+
+import collections
+import json
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from outside import BUILD, WEFT, await_dump, dump, weft
+
+SLEEP_S = 100000
+
+
+def expected(program):
+    """{tid: (pthread, start, kind, object, owner)}, and the descriptor."""
+    rows, descriptor = {}, None
+    for line in program.read():
+        words = line.split()
+        if words[0] == "descriptor":
+            descriptor = int(words[1])
+        else:
+            rows[int(words[0])] = (*words[1:5], int(words[5]))
+    return rows, descriptor
+
+
+def are_parked(rows):
+    def check(threads):
+        parked = {t["tid"] for t in threads if t["state"] == "parked"}
+        return parked >= set(rows)
+    return check
+
+
+def check_blocker(blocker, want, descriptor):
+    kind, address, owner = want
+    assert blocker["kind"] == kind
+    if int(address, 16) != 0:
+        assert blocker["object"] == address
+    assert blocker.get("owner", {}).get("tid", 0) == owner
+    if kind == "io":
+        assert blocker["descriptor"] == descriptor
+        assert blocker["operation"] in ("read", "readv", "poll")
+        assert blocker["backend"] in ("uring", "workers")
+    elif kind == "signal":
+        assert blocker["signals"] == [10, 39]
+    elif kind == "barrier":
+        assert blocker["count"] == 1000000
+
+
+def check_rows(found, rows, descriptor):
+    threads = {t["tid"]: t for t in found["threads"]}
+    for tid, (pthread, start, *want) in rows.items():
+        thread = threads[tid]
+        assert thread["state"] == "parked"
+        assert thread["pthread"] == pthread
+        assert thread["startAddress"] == start
+        assert thread["startRoutine"].startswith("see_waits+0x")
+        check_blocker(thread["parkBlocker"], want, descriptor)
+        assert int(thread["registers"]["rip"], 16) != 0
+    return threads
+
+
+@pytest.mark.parametrize("nr", [13, 1000, 5000])
+def test_each_wait_is_as_the_program_knows_it(start, nr):
+    program = start("see_waits", nr)
+    rows, descriptor = expected(program)
+    assert len(rows) == nr
+    found = await_dump(program.pid, are_parked(rows))
+    threads = check_rows(found, rows, descriptor)
+    assert set(threads) == set(rows) | {program.pid}
+    assert found["deadlocks"] == []
+    arrived = {t["parkBlocker"]["arrived"] for t in threads.values()
+               if t.get("parkBlocker", {}).get("kind") == "barrier"}
+    waiters = sum(row[2] == "barrier" for row in rows.values())
+    assert arrived == {waiters}
+    sleeping = [t for t in threads.values()
+                if t.get("parkBlocker", {}).get("kind") == "sleep"]
+    for thread in sleeping:
+        assert 0 < thread["leftMs"] <= SLEEP_S * 1000
+        # 4.2 ms is the unit of the begin.
+        assert abs(thread["leftMs"] + thread["waitedMs"] -
+                   SLEEP_S * 1000) < 50
+
+
+def test_the_table_has_a_row_for_each_thread(start):
+    program = start("see_waits", 200)
+    rows, descriptor = expected(program)
+    await_dump(program.pid, are_parked(rows))
+    lines = weft("threads", program.pid).stdout.splitlines()
+    assert len(lines) == 1 + len(rows) + 1
+    by_tid = {int(line.split()[0]): line for line in lines[1:]}
+    for tid, (_, _, kind, address, owner) in rows.items():
+        assert "  parked  " in by_tid[tid]
+        if kind == "join":
+            assert f"exit of {owner}" in by_tid[tid]
+        elif int(address, 16) != 0:
+            assert f"{kind} {address}" in by_tid[tid]
+            assert owner == 0 or f"held by {owner} " in by_tid[tid]
+        elif kind == "io":
+            assert f"of descriptor {descriptor}" in by_tid[tid]
+
+
+def test_filters_select_rows(start):
+    program = start("see_waits", 100)
+    rows, _ = expected(program)
+    await_dump(program.pid, are_parked(rows))
+    kinds = collections.Counter(row[2] for row in rows.values())
+    pid = program.pid
+    for kind in ("semaphore", "sleep", "join", "io"):
+        found = dump(pid, f"--waits-for={kind}")["threads"]
+        others = 1 if kind == "io" else 0  # main reads its input
+        assert len(found) == kinds[kind] + others
+    assert len(dump(pid, "--waits-for=rwlock")["threads"]) == \
+        kinds["rwlock_read"] + kinds["rwlock_write"]
+    mutex = next(row[3] for row in rows.values() if row[2] == "mutex")
+    assert len(dump(pid, f"--waits-for={mutex}")["threads"]) == kinds["mutex"]
+    assert len(dump(pid, f"--waits-for={pid}")["threads"]) == sum(
+        row[4] == pid for row in rows.values())
+    assert dump(pid, "--state=running")["threads"] == []
+    assert len(dump(pid, "--name=see_*")["threads"]) == len(rows) + 1
+    assert dump(pid, "--name=other")["threads"] == []
+    one = next(iter(rows))
+    assert [t["tid"] for t in dump(pid, f"--tid={one}")["threads"]] == [one]
+    tids = [t["tid"] for t in dump(pid, "--sort=tid")["threads"]]
+    assert tids == sorted(tids)
+    since = [t["waitedMs"] for t in dump(pid, "--sort=since")["threads"]]
+    assert since == sorted(since, reverse=True)
+
+
+def test_a_core_has_the_same_rows(start, tmp_path):
+    if not shutil.which("gdb"):
+        pytest.skip("gdb is not installed")
+    program = start("see_waits", 300)
+    rows, descriptor = expected(program)
+    await_dump(program.pid, are_parked(rows))
+    core = tmp_path / "core"
+    done = subprocess.run(["gdb", "-nx", "-batch", "-p", str(program.pid),
+                           "-ex", f"generate-core-file {core}"],
+                          capture_output=True, text=True, check=False)
+    if not core.exists():
+        pytest.skip(f"gdb made no core: {done.stderr[-200:]}")
+    found = dump(core)
+    threads = {t["tid"]: t for t in found["threads"]}
+    for tid, (pthread, start_routine, *want) in rows.items():
+        assert threads[tid]["pthread"] == pthread
+        assert threads[tid]["startAddress"] == start_routine
+        # gdb leaves stacks with guards out, where these two have their data.
+        if want[0] not in ("io", "priority_mutex"):
+            check_blocker(threads[tid]["parkBlocker"], want, descriptor)
+    cut = core.read_bytes()[:100000]
+    core.write_bytes(cut)
+    assert weft("threads", core, check=False).returncode == 125
+
+
+def test_a_stripped_program_is_read_the_same_way(start, tmp_path):
+    stripped = tmp_path / "see_waits"
+    subprocess.run(["strip", "-s", "-o", stripped,
+                    BUILD / "test/see/see_waits"], check=True)
+    program = start("see_waits", 50, path=stripped)
+    rows, descriptor = expected(program)
+    check_rows(await_dump(program.pid, are_parked(rows)), rows, descriptor)
+
+
+def test_each_backend_and_number_of_vps(start):
+    for options in (["--io", "workers"], ["--vps", "1"], ["--vps", "3"]):
+        program = start("see_waits", 40, options=options)
+        rows, descriptor = expected(program)
+        found = await_dump(program.pid, are_parked(rows))
+        check_rows(found, rows, descriptor)
+        if options[0] == "--vps":
+            assert found["virtualProcessors"] == int(options[1])
+            continue
+        backends = {t["parkBlocker"]["backend"] for t in found["threads"]
+                    if t["tid"] in rows and "backend" in t["parkBlocker"]}
+        assert backends == {"workers"}
+
+
+def test_a_bound_thread_says_why(start):
+    program = start("see_waits", 13, options=["--bound", "see_waits"])
+    rows, _ = expected(program)
+    found = await_dump(program.pid, lambda threads: len(threads) == 14)
+    bound = {t["tid"]: t["bound"] for t in found["threads"] if "bound" in t}
+    assert {bound[tid] for tid in rows} == {"option"}
+    for thread in found["threads"]:
+        if thread["tid"] in rows:
+            assert thread["carrier"]["tid"] > 0
+
+
+def test_ps_lists_the_process(start):
+    program = start("see_waits", 30)
+    rows, _ = expected(program)
+    await_dump(program.pid, are_parked(rows))
+    lines = weft("ps").stdout.splitlines()
+    row = next(line.split() for line in lines[1:]
+               if line.split()[0] == str(program.pid))
+    assert row[1] == "see_waits"
+    assert int(row[4]) == 31
+    processes = json.loads(weft("ps", "--json").stdout)["processes"]
+    mine = next(p for p in processes if p["processId"] == program.pid)
+    assert mine["threads"] == 31
+    assert sum(mine["states"].values()) == 31
+    assert mine["program"].endswith("/see_waits")
+
+
+@pytest.mark.parametrize("which, reason", [
+    ("999999999", "there is no such process"),
+    (str(os.getpid()), "does not run on weft"),
+    (__file__, "neither the number of a process nor a core file"),
+    ("/no/such/file", "No such file or directory"),
+])
+def test_one_line_says_what_is_wrong(which, reason):
+    done = weft("threads", which, check=False)
+    assert done.returncode == 125
+    assert done.stderr.startswith(f"weft: {which}: ")
+    assert reason in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("arguments", [
+    [], ["1", "2"], ["--state=odd", "1"], ["--sort=odd", "1"],
+    ["--tid=0", "1"], ["--other", "1"]])
+def test_wrong_arguments_are_refused(arguments):
+    done = weft("threads", *arguments, check=False)
+    assert done.returncode == 125
+    assert done.stderr.count("\n") == 1
+
+
+def test_help():
+    for command in ("ps", "threads"):
+        text = weft(command, "--help").stdout
+        assert text == weft("help", command).stdout
+        assert f"weft {command}" in text
+    assert WEFT.exists()
