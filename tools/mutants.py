@@ -11,6 +11,7 @@ by an assertion: a crash or a hang does not count. Suites are
     unit PROGRAM
     cli FILE[::TEST]
     manners FILE[::TEST]    with test/manners/NAME.c of test_NAME.py
+    see FILE[::TEST]        with all programs of test/see
 
 usage: ./dev mutants [--list | --diff NAME | --of-commit N | NAME...]
 """
@@ -33,7 +34,8 @@ SUITE_LIMIT_S = 150
 ASSERTIONS = {"posix": ("not true: ",),
               "unit": ("error: Failure!", "not true: "),
               "cli": ("\nE       assert", "\nE       AssertionError"),
-              "manners": ("\nE       assert", "\nE       AssertionError")}
+              "manners": ("\nE       assert", "\nE       AssertionError"),
+              "see": ("\nE       assert", "\nE       AssertionError")}
 FIELDS = {"name", "file", "old", "new", "suites"}
 
 
@@ -137,6 +139,9 @@ def targets(suites):
         if kind == "manners":
             name = program.removeprefix("test_").removesuffix(".py")
             found.add(f"test/manners/manners_{name}")
+        elif kind == "see":
+            found |= {f"test/see/see_{path.stem}" for path in
+                      (ROOT / "test/see").glob("*.c")}
     return sorted(found)
 
 

@@ -64,7 +64,7 @@ def check_dev(line, folder):
 
 def check_weft(line, folder):
     """Runs `weft ...`, by any path: it has to succeed."""
-    if re.search(r"\b(OPTIONS|PROGRAM|COMMAND|SERVICE)\b", line):
+    if re.search(r"\b(OPTIONS|PROGRAM|COMMAND|SERVICE|PID|CORE)\b", line):
         check_usage(line, folder)
         return
     result = run(folder, "sh", "-c", line)
@@ -272,6 +272,9 @@ SHOWN = {
     "/usr/bin/python3 with 2000 threads": "output of ./dev demo",
     "base arch os libc": "the layers, which tools/check_layers.py reads",
     "weft unit --check": "changes services; test/cli/test_unit.py runs it",
+    "     PID  PROGRAM": "output of weft ps; test/see checks such lines",
+    "       TID  NAME": "output of weft threads; test/see checks such lines",
+    "Deadlock of": "output of weft threads --waits; the same",
     "find_package(weft": "test/packages/test_find.py builds with it",
     "weft = dependency(": "test/packages/test_find.py builds with it",
     "meson setup build -Dtests": "test/packages/test_dist.py builds so",

@@ -43,10 +43,10 @@ class Program:
 def starter():
     """Yields a function that starts a program of this folder on weft."""
     with contextlib.ExitStack() as stack:
-        def run(name, *args, options=(), path=None):
+        def run(name, *args, options=(), path=None, before=()):
             process = subprocess.Popen(
-                [WEFT, "run", *options, path or BUILD / "test/see" / name,
-                 *map(str, args)],
+                [*before, WEFT, "run", *options,
+                 path or BUILD / "test/see" / name, *map(str, args)],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                 env=environment())
             stack.callback(process.wait)

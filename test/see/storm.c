@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads that are created and end, lock two mutexes in order, sleep, and wait
- * for semaphores, all the time. Each start routine has one kind of wait. Prints
- * the start routines with it, and ends with its standard input.
+ * Threads that are created and end, lock two mutexes in order or in turn,
+ * sleep, and wait for semaphores, all the time. Each start routine has one kind
+ * of wait. Prints the start routines with it, and ends with its standard input.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { LOCKERS = 6, PAIRS = 3, MAKERS = 2 };
+enum { LOCKERS = 20, TURNERS = 40, PAIRS = 3, MAKERS = 2 };
 
 static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t b = PTHREAD_MUTEX_INITIALIZER;
@@ -28,6 +28,25 @@ static void *lock(void *arg)
 		pthread_mutex_unlock(&a);
 	}
 	return arg;
+}
+
+/*
+ * Two threads share two mutexes, and hold one at a time. In one moment the
+ * first waits for the second, soon after it is the other way round.
+ */
+static void *turn(void *arg)
+{
+	static pthread_mutex_t of[TURNERS];
+	long i = (long)arg & ~1L;
+
+	for (;;) {
+		for (int k = 0; k < 2; k++) {
+			pthread_mutex_lock(&of[i + k]);
+			sched_yield();
+			pthread_mutex_unlock(&of[i + k]);
+		}
+	}
+	return NULL;
 }
 
 static void *post(void *arg)
@@ -86,13 +105,15 @@ int main(void)
 		sem_init(&pong[i], 0, 0);
 	}
 	make(LOCKERS, lock);
+	make(TURNERS, turn);
 	make(PAIRS, post);
 	make(PAIRS, answer);
 	make(MAKERS, create);
-	printf("%#lx mutex\n%#lx semaphore\n%#lx semaphore\n%#lx sleep\n"
-	       "%#lx join\nready\n",
-	       (unsigned long)lock, (unsigned long)post, (unsigned long)answer,
-	       (unsigned long)nap, (unsigned long)create);
+	printf("%#lx mutex\n%#lx mutex\n%#lx semaphore\n"
+	       "%#lx semaphore\n%#lx sleep\n%#lx join\nready\n",
+	       (unsigned long)lock, (unsigned long)turn, (unsigned long)post,
+	       (unsigned long)answer, (unsigned long)nap,
+	       (unsigned long)create);
 	fflush(stdout);
 	while (read(STDIN_FILENO, &c, 1) > 0)
 		;

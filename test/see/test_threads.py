@@ -4,6 +4,7 @@
 import collections
 import json
 import os
+import pathlib
 import shutil
 import subprocess
 
@@ -79,6 +80,7 @@ def test_each_wait_is_as_the_program_knows_it(start, nr):
                 if t.get("parkBlocker", {}).get("kind") == "sleep"]
     for thread in sleeping:
         assert 0 < thread["leftMs"] <= SLEEP_S * 1000
+        assert "waitedMs" in thread
         # 4.2 ms is the unit of the begin.
         assert abs(thread["leftMs"] + thread["waitedMs"] -
                    SLEEP_S * 1000) < 50
@@ -161,6 +163,22 @@ def test_a_stripped_program_is_read_the_same_way(start, tmp_path):
     program = start("see_waits", 50, path=stripped)
     rows, descriptor = expected(program)
     check_rows(await_dump(program.pid, are_parked(rows)), rows, descriptor)
+
+
+def test_other_namespaces_make_no_difference(start):
+    """The program has pid 1 there, and another root for its mounts."""
+    unshare = ["unshare", "--mount", "--pid", "--fork", "--kill-child",
+               "--mount-proc"]
+    if subprocess.run([*unshare, "true"], capture_output=True,
+                      check=False).returncode != 0:
+        pytest.skip("no namespaces may be made here")
+    program = start("see_waits", 60, before=unshare)
+    rows, descriptor = expected(program)
+    children = f"/proc/{program.pid}/task/{program.pid}/children"
+    pid = int(pathlib.Path(children).read_text().split()[0])
+    threads = check_rows(await_dump(pid, are_parked(rows)), rows, descriptor)
+    assert threads[1]["first"]
+    assert {row[4] for row in rows.values()} >= {0, 1}
 
 
 def test_each_backend_and_number_of_vps(start):

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Deadlocks are found, and only those."""
 
+import subprocess
 import time
 
 import pytest
 
-from outside import dump, weft
+from outside import BUILD, dump, weft
 
-SNAPSHOTS = 300
+SNAPSHOTS = 1000
 STATES = {"running", "runnable", "parked", "system-call", "new", "exiting",
           "exited", "changing"}
 
@@ -42,6 +43,12 @@ def test_a_deadlock_is_found(start, kind):
         assert f"exit of {tids[1]}" in text
 
 
+def test_a_cycle_of_different_moments_is_none():
+    done = subprocess.run([BUILD / "test/see/see_graph"], text=True,
+                          capture_output=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
 def test_the_most_waited_for_comes_first(start):
     program = start("see_waits", 500)
     program.read()
@@ -71,7 +78,10 @@ def check_snapshot(found, kinds):
         if thread["state"] != "parked":
             assert "parkBlocker" not in thread
             continue
-        assert thread["parkBlocker"]["kind"] == kind
+        blocker = thread["parkBlocker"]
+        assert blocker["kind"] == kind
+        # No thread locks a mutex twice, or joins itself.
+        assert blocker.get("owner", {}).get("tid") != thread["tid"]
         assert 0 <= thread.get("waitedMs", 0) < 60000
     return certain
 
