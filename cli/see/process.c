@@ -4,6 +4,7 @@
  * nothing behind. A read that meets a page without access returns what lies
  * before that page.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -88,14 +89,64 @@ static int check_access(const struct wf_see_source *s)
 								      0;
 }
 
+/*
+ * The last number of the line NSpid is the one that the process sees. Returns
+ * it, and how many there are.
+ */
+static int inner_tid(int pid, int tid, int *ret_levels)
+{
+	char path[64], line[256], *word, *rest = line;
+	int inner = 0;
+	FILE *file;
+
+	*ret_levels = 0;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", pid, tid);
+	file = fopen(path, "re");
+	if (file == NULL)
+		return 0;
+	while (fgets(line, sizeof(line), file) != NULL &&
+	       strncmp(line, "NSpid:", 6) != 0)
+		line[0] = '\0';
+	fclose(file);
+	for (strtok_r(line, " \t\n", &rest);
+	     (word = strtok_r(NULL, " \t\n", &rest)) != NULL; ++*ret_levels)
+		inner = atoi(word);
+	return inner;
+}
+
+int wf_see_outer_tid(const struct wf_see_source *s, int tid)
+{
+	struct dirent *entry;
+	int outer = 0, levels;
+	char path[64];
+	DIR *tasks;
+
+	if (!s->has_inner_pids)
+		return tid;
+	snprintf(path, sizeof(path), "/proc/%d/task", s->pid);
+	tasks = opendir(path);
+	while (tasks != NULL && outer == 0 &&
+	       (entry = readdir(tasks)) != NULL) {
+		int task = atoi(entry->d_name);
+
+		if (task > 0 && inner_tid(s->pid, task, &levels) == tid)
+			outer = task;
+	}
+	if (tasks != NULL)
+		closedir(tasks);
+	return outer;
+}
+
 int wf_see_process_open(int pid, struct wf_see_source **ret_source)
 {
 	struct wf_see_source *s = calloc(1, sizeof(*s));
-	int err;
+	int err, levels;
 
 	if (s == NULL)
 		return -ENOMEM;
 	s->pid = pid;
+	inner_tid(pid, pid, &levels);
+	s->has_inner_pids = levels > 1;
 	s->read = read_memory;
 	s->close = close_process;
 	err = check_access(s);

@@ -15,7 +15,8 @@ struct wf_see_source {
 	size_t (*read)(const struct wf_see_source *s, uint64_t address,
 		       void *to, size_t bytes);
 	void (*close)(struct wf_see_source *s);
-	int pid; /* 0: no process */
+	int pid;	     /* 0: no process */
+	bool has_inner_pids; /* it is in a PID namespace of its own */
 	struct wf_see_map *maps;
 	size_t nr_maps;
 };
@@ -23,6 +24,9 @@ struct wf_see_source {
 /* Return 0 or an error. The source closes itself. */
 int wf_see_process_open(int pid, struct wf_see_source **ret_source);
 int wf_see_core_open(const char *path, struct wf_see_source **ret_source);
+
+/* The caller's number for a kernel thread of the process, which has its own. */
+int wf_see_outer_tid(const struct wf_see_source *s, int tid);
 
 /* Appends a map; the name is copied. 0 or -ENOMEM. */
 int wf_see_map_add(struct wf_see_source *s, const struct wf_see_map *map);

@@ -142,7 +142,8 @@ static long system_call_of(const struct wf_see_source *s, int tid)
 
 	if (s->pid == 0 || tid <= 0)
 		return -1;
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", s->pid, tid);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", s->pid,
+		 wf_see_outer_tid(s, tid));
 	file = fopen(path, "re");
 	if (file == NULL)
 		return -1;

@@ -165,17 +165,54 @@ def test_a_stripped_program_is_read_the_same_way(start, tmp_path):
     check_rows(await_dump(program.pid, are_parked(rows)), rows, descriptor)
 
 
-def test_other_namespaces_make_no_difference(start):
-    """The program has pid 1 there, and another root for its mounts."""
-    unshare = ["unshare", "--mount", "--pid", "--fork", "--kill-child",
-               "--mount-proc"]
-    if subprocess.run([*unshare, "true"], capture_output=True,
+NAMESPACES = ["unshare", "--mount", "--pid", "--fork", "--kill-child",
+              "--mount-proc"]
+
+
+def need_namespaces():
+    if subprocess.run([*NAMESPACES, "true"], capture_output=True,
                       check=False).returncode != 0:
         pytest.skip("no namespaces may be made here")
-    program = start("see_waits", 60, before=unshare)
+
+
+def first_child(pid):
+    children = f"/proc/{pid}/task/{pid}/children"
+    return int(pathlib.Path(children).read_text().split()[0])
+
+
+@pytest.mark.parametrize("before", [[], NAMESPACES])
+def test_threads_that_do_not_wait_have_their_state(start, before):
+    if before:
+        need_namespaces()
+    program = start("see_states", options=["--vps", "1"], before=before)
+    states = dict(reversed(line.split()) for line in program.read())
+    exited, calling = int(states["exited"]), int(states["system-call"])
+    computing = {int(line.split()[0]) for line in program.lines
+                 if line.endswith("computes")}
+    pid = first_child(program.pid) if before else program.pid
+
+    def are_there(threads):
+        by_tid = {t["tid"]: t for t in threads}
+        return by_tid[exited]["state"] == "exited" and \
+            by_tid[calling].get("systemCallName") == "nanosleep" and \
+            {by_tid[tid]["state"] for tid in computing} == \
+            {"running", "runnable"}
+    threads = {t["tid"]: t for t in await_dump(pid, are_there)["threads"]}
+    assert threads[calling]["state"] == "system-call"
+    assert threads[calling]["carrier"]["tid"] > 0
+    running = [t for t in threads.values() if t["state"] == "running"]
+    assert [t["virtualProcessor"] for t in running] == [0]
+    queues = {threads[tid].get("queue") for tid in computing} - {None}
+    assert queues <= {"interactive", "batch", "next", "remote", "injection"}
+    assert queues
+
+
+def test_other_namespaces_make_no_difference(start):
+    """The program has pid 1 there, and another root for its mounts."""
+    need_namespaces()
+    program = start("see_waits", 60, before=NAMESPACES)
     rows, descriptor = expected(program)
-    children = f"/proc/{program.pid}/task/{program.pid}/children"
-    pid = int(pathlib.Path(children).read_text().split()[0])
+    pid = first_child(program.pid)
     threads = check_rows(await_dump(pid, are_parked(rows)), rows, descriptor)
     assert threads[1]["first"]
     assert {row[4] for row in rows.values()} >= {0, 1}
