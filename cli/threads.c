@@ -255,6 +255,10 @@ static int print_waits(const struct wf_see *see,
 		return nr;
 	if (nr == 0)
 		puts("No deadlock.\n");
+	if (wf_see_all_wait(table))
+		puts("Every thread waits for another one, and no wait has a "
+		     "time limit: no thread can\nsignal a condition, post a "
+		     "semaphore or unlock a mutex any more.\n");
 	printf("%8s  %s\n", "WAITERS", "OBJECT");
 	err = wf_see_objects(table, print_object, &w);
 	if (w.nr_objects > MOST_OBJECTS)

@@ -105,6 +105,26 @@ static bool has_object(const struct wf_see_thread *t)
 	return true;
 }
 
+/*
+ * The deadline of a bound thread is not known. Threads of the process that
+ * weft did not make have no row, and weft's own wake no waiter.
+ */
+static bool may_go_on(const struct wf_see_thread *t)
+{
+	if (t->state == WF_SEE_EXITED)
+		return false;
+	return t->state != WF_SEE_PARKED || !has_object(t) || t->is_bound ||
+	       t->until_ns != 0;
+}
+
+bool wf_see_all_wait(const struct wf_see_table *table)
+{
+	for (uint32_t i = 0; i < table->nr; i++)
+		if (may_go_on(&table->threads[i]))
+			return false;
+	return table->nr > 0;
+}
+
 static int by_object(const void *a, const void *b)
 {
 	const struct wf_see_thread *const *x = a, *const *y = b;

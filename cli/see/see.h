@@ -172,6 +172,12 @@ int wf_see_cycles(const struct wf_see *see, const struct wf_see_table *table,
 		  wf_see_cycle_fn *found, void *arg);
 
 /*
+ * True if each thread waits for another one to act, without a time limit, a
+ * descriptor or a signal: then no thread can wake any of them.
+ */
+bool wf_see_all_wait(const struct wf_see_table *table);
+
+/*
  * Calls found() for each object with its waiters, the most waited for first.
  * Sleeps and waits of weft's own have no object. Returns 0 or -ENOMEM.
  */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * usage: deadlocks N | deadlocks join
+ * usage: deadlocks N | deadlocks join | deadlocks all
  *
  * N threads of which each holds a mutex and waits for the next one's. Or two:
  * one joins the other, which waits for a mutex that the first one holds. Prints
  * the tids in this order. Ends with its standard input.
+ *
+ * With "all" the first thread joins a thread that waits for a condition.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -52,6 +54,25 @@ static void *join_second(void *arg)
 	return arg;
 }
 
+static void *wait_for_ever(void *arg)
+{
+	static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+
+	pthread_mutex_lock(&mutexes[0]);
+	sem_post(&is_done);
+	pthread_cond_wait(&cond, &mutexes[0]);
+	return arg;
+}
+
+static void join_a_waiter(void)
+{
+	pthread_create(&second, NULL, wait_for_ever, NULL);
+	sem_wait(&is_done);
+	puts("all");
+	fflush(stdout);
+	pthread_join(second, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t thread;
@@ -61,6 +82,8 @@ int main(int argc, char **argv)
 	sem_init(&is_done, 0, 0);
 	for (int i = 0; i < MOST; i++)
 		pthread_mutex_init(&mutexes[i], NULL);
+	if (argc > 1 && strcmp(argv[1], "all") == 0)
+		join_a_waiter();
 	if (nr > 1) {
 		pthread_barrier_init(&all_hold, NULL, (unsigned)nr);
 		for (long i = 0; i < nr; i++)

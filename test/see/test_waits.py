@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from outside import BUILD, dump, weft
+from outside import BUILD, await_dump, dump, weft
 
 SNAPSHOTS = 1000
 STATES = {"running", "runnable", "parked", "system-call", "new", "exiting",
@@ -41,6 +41,25 @@ def test_a_deadlock_is_found(start, kind):
     assert sorted(int(line.split()[0]) for line in block) == sorted(tids)
     if kind == "join":
         assert f"exit of {tids[1]}" in text
+
+
+SENTENCE = "Every thread waits for another one"
+
+
+def test_it_says_when_no_thread_can_wake_another(start):
+    program = start("see_deadlocks", "all")
+    program.read(1)
+    await_dump(program.pid, lambda threads: all(
+        t["state"] == "parked" for t in threads))
+    assert SENTENCE in weft("threads", "--waits", program.pid).stdout
+
+
+def test_a_thread_that_reads_may_wake_others(start):
+    program = start("see_deadlocks", "2")
+    program.read(1)
+    assert await_deadlock(program.pid)
+    text = weft("threads", "--waits", program.pid).stdout
+    assert text.startswith("Deadlock") and SENTENCE not in text
 
 
 def test_a_cycle_of_different_moments_is_none():
