@@ -84,6 +84,14 @@ def test_the_most_waited_for_comes_first(start):
     assert "rwlock" in lines[3]
 
 
+def check_parked(thread, kind):
+    blocker = thread["parkBlocker"]
+    assert blocker["kind"] == kind
+    # No thread locks a mutex twice, or joins itself.
+    assert blocker.get("owner", {}).get("tid") != thread["tid"]
+    assert 0 <= thread.get("waitedMs", 0) < 60000
+
+
 def check_snapshot(found, kinds):
     """Returns the number of rows that were read for certain."""
     certain = 0
@@ -97,11 +105,7 @@ def check_snapshot(found, kinds):
         if thread["state"] != "parked":
             assert "parkBlocker" not in thread
             continue
-        blocker = thread["parkBlocker"]
-        assert blocker["kind"] == kind
-        # No thread locks a mutex twice, or joins itself.
-        assert blocker.get("owner", {}).get("tid") != thread["tid"]
-        assert 0 <= thread.get("waitedMs", 0) < 60000
+        check_parked(thread, kind)
     return certain
 
 
