@@ -58,7 +58,7 @@ struct wf_see_field {
 	X(sched_nr_vps, "sched.nr_vps")                  \
 	X(sched_vps, "sched.vps")                        \
 	X(sched_inject, "sched.inject")                  \
-	X(sched_wait_clock, "sched.wait_clock")          \
+	X(sched_monitor_ms, "sched.monitor_ms")          \
 	X(runq_head, "runq.head")                        \
 	X(runq_tail, "runq.tail")                        \
 	X(runq_slot, "runq.slot")                        \
@@ -119,7 +119,6 @@ struct wf_see_field {
 	X(mutex_inherit, "mutex.inherit")         \
 	X(mutex_tid_mask, "mutex.tid_mask")       \
 	X(rwlock_has_writer, "rwlock.has_writer") \
-	X(wait_clock_shift, "wait_clock.shift")   \
 	X(exit_state_done, "exit_state.done")     \
 	X(not_started_bit, "not_started.bit")
 

@@ -396,9 +396,9 @@ static int64_t now(const struct wf_see_reading *r)
 	struct timespec ts;
 
 	if (r->source->pid == 0)
-		return (int64_t)(wf_see_peek(r->source, it->sched,
-					     &it->sched_wait_clock)
-				 << (it->wait_clock_shift & 31));
+		return (int64_t)(uint32_t)wf_see_peek(r->source, it->sched,
+						      &it->sched_monitor_ms) *
+		       WF_SEE_NS_PER_MS;
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
 }

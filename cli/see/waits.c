@@ -106,22 +106,18 @@ static int64_t deadline(const struct wf_see_reading *r,
 	return key > 0 ? key : 0;
 }
 
-/*
- * The wait's begin. The value has the low 32 bits of the clock, in units of
- * 2^shift ns, and is odd.
- */
+/* The wait's begin. The value has the low 32 bits of the clock, in ms. */
 static int64_t begin(const struct wf_see_reading *r,
 		     const struct wf_see_raw *raw)
 {
-	uint64_t shift = r->items->wait_clock_shift;
-	uint64_t now = (uint64_t)r->now_ns >> (shift & 63);
+	uint64_t now = (uint64_t)r->now_ns / WF_SEE_NS_PER_MS;
 	uint32_t age = (uint32_t)(now - raw->since);
 
-	if (raw->since == 0 || shift == 0 || shift >= 32)
+	if (age > UINT32_MAX - 1000)
+		age = 0; /* it began after r->now_ns */
+	if (raw->since == 0 || age > now)
 		return 0;
-	if (age > UINT32_MAX - 4)
-		age = 0; /* odd numbers are rounded up */
-	return age <= now ? (int64_t)((now - age) << shift) : 0;
+	return (int64_t)(now - age) * WF_SEE_NS_PER_MS;
 }
 
 void wf_see_wait_read(const struct wf_see_reading *r,

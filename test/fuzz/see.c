@@ -114,8 +114,6 @@ static uint64_t number_for(const char *name)
 		return 64;
 	if (strcmp(name, "runq.slots") == 0)
 		return 1024;
-	if (strcmp(name, "wait_clock.shift") == 0)
-		return 22;
 	return 1 + strlen(name);
 }
 
