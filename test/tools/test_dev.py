@@ -82,6 +82,7 @@ def test_installs_missing_packages(dev, tmp_path, uid):
     log = [line for line in log if line != "sudo"]
     assert log[0] == "apt-get -qq update"
     assert log[1].startswith("apt-get -qq install -y")
+    assert "DPkg::Lock::Timeout=600" in log[1]
     assert log[1].endswith("--no-install-recommends gcc")
     assert log[2] == "meson setup build"
     assert log[3].startswith("ninja -C build")
