@@ -12,6 +12,7 @@ these checks:
   again     the packages are built once more, elsewhere, and have to be equal
   chroots   in a fresh bookworm and a fresh trixie they are installed,
             upgraded, used and purged: tools/deb_chroot.py
+  container memcached runs on weft in a container: tools/deb_container.py
 
 The script skips a check that this machine cannot make, with a line that gives
 the reason.
@@ -25,6 +26,7 @@ import subprocess
 import sys
 
 import deb_chroot
+import deb_container
 from debian_packages import Skipped
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -139,6 +141,7 @@ def check(first):
                                                     "elsewhere")))]
     steps += [(suite, lambda suite=suite: deb_chroot.check(suite, first))
               for suite in deb_chroot.SUITES]
+    steps.append(("container", lambda: deb_container.check(first)))
     for name, step in steps:
         try:
             print(f"{name}: {step()}", flush=True)
@@ -158,7 +161,7 @@ def main(argv):
                 print(path.relative_to(ROOT))
         if argv[1:]:
             check(first)
-    except (Failed, deb_chroot.Failed) as problem:
+    except (Failed, deb_chroot.Failed, deb_container.Failed) as problem:
         print(f"deb: {problem}", file=sys.stderr)
         return 1
     return 0

@@ -278,6 +278,7 @@ SHOWN = {
     "find_package(weft": "test/packages/test_find.py builds with it",
     "weft = dependency(": "test/packages/test_find.py builds with it",
     "meson setup build -Dtests": "test/packages/test_dist.py builds so",
+    "examples/container/container.sh": "tools/deb_container.py runs it",
     "apt-get install": "tools/deb_chroot.py installs the packages",
     "folder: what changes": "the form of a commit's message",
 }

@@ -2,11 +2,13 @@
 """tools/deb.py: comparing and copying; ./dev deb builds the packages
 themselves."""
 
+import json
 import shutil
 import subprocess
 
 import deb
 import deb_chroot
+import deb_container
 import pytest
 
 
@@ -110,8 +112,28 @@ def test_impossible_checks_are_skipped(monkeypatch, capsys, folders):
     monkeypatch.setattr(deb, "lint", cannot)
     monkeypatch.setattr(deb, "build", lambda *_: folders[1])
     monkeypatch.setattr(deb_chroot, "check", cannot)
+    monkeypatch.setattr(deb_container, "check", cannot)
     deb.check(folders[0])
     assert capsys.readouterr().out.splitlines() == [
         "lintian: skipped: not here",
         "again: 1 packages, built twice, are equal",
-        "bookworm: skipped: not here", "trixie: skipped: not here"]
+        "bookworm: skipped: not here", "trixie: skipped: not here",
+        "container: skipped: not here"]
+
+
+def test_counters_of_the_container(tmp_path):
+    """They say whether memcached ran on weft, and by io_uring."""
+    def check(has_io_uring, **counters):
+        (tmp_path / "tmp").mkdir(exist_ok=True)
+        found = {"threads_made": 8, "parks": 99, "uring_requests": 0}
+        (tmp_path / deb_container.COUNTERS).write_text(
+            json.dumps(found | counters) + "\n")
+        deb_container.check_counters(tmp_path, has_io_uring)
+
+    check(False)
+    check(True, uring_requests=5)
+    for has_io_uring, counters in ((True, {}), (False, {"parks": 0}),
+                                   (False, {"threads_made": 0}),
+                                   (False, {"uring_requests": 5})):
+        with pytest.raises(deb_container.Failed):
+            check(has_io_uring, **counters)
