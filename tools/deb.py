@@ -5,8 +5,8 @@
 usage: tools/deb.py [--check]
 
 Writes the .deb files and the .changes file into build/deb/. The script copies
-the tree first, so that the build leaves no files in it. --check also makes
-these checks:
+the tree first, so that the build leaves no files in it, and all builds are of
+the same files. --check also makes these checks:
 
   lintian   has to find no error in the .changes file
   again     the packages are built once more, elsewhere, and have to be equal
@@ -70,12 +70,18 @@ def copy_tree(root, to):
         shutil.copy2(root / name, target)
 
 
-def build(place, name):
+def snapshot():
+    """A copy of the project's files as they are now."""
+    shutil.rmtree(PLACE / "source", ignore_errors=True)
+    copy_tree(ROOT, PLACE / "source")
+    return PLACE / "source"
+
+
+def build(source, place, name):
     """Builds in the folder place/name; returns the folder of the packages."""
     shutil.rmtree(place, ignore_errors=True)
     tree = place / name
-    tree.mkdir(parents=True)
-    copy_tree(ROOT, tree)
+    shutil.copytree(source, tree)
     environment = {key: os.environ[key] for key in ("PATH", "HOME", "TERM")
                    if key in os.environ}
     environment |= {"LC_ALL": "C.UTF-8",
@@ -134,11 +140,11 @@ def publish(place):
             shutil.copy2(path, PLACE)
 
 
-def check(first):
+def check(source, first):
     """The lines of a summary; raises Failed at the first fault."""
     steps = [("lintian", lambda: lint(first)),
-             ("again", lambda: compare(first, build(PLACE / "second",
-                                                    "elsewhere")))]
+             ("again", lambda: compare(first, build(
+                 source, PLACE / "second", "elsewhere")))]
     steps += [(suite, lambda suite=suite: deb_chroot.check(suite, first))
               for suite in deb_chroot.SUITES]
     steps.append(("container", lambda: deb_container.check(first)))
@@ -154,13 +160,14 @@ def main(argv):
         print(__doc__.strip().splitlines()[2], file=sys.stderr)
         return 2
     try:
-        first = build(PLACE / "first", "weft")
+        source = snapshot()
+        first = build(source, PLACE / "first", "weft")
         publish(first)
         for path in sorted(PLACE.iterdir()):
             if path.suffix in (".deb", ".changes"):
                 print(path.relative_to(ROOT))
         if argv[1:]:
-            check(first)
+            check(source, first)
     except (Failed, deb_chroot.Failed, deb_container.Failed) as problem:
         print(f"deb: {problem}", file=sys.stderr)
         return 1

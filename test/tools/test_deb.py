@@ -86,6 +86,25 @@ def test_files_of_a_checkout(tmp_path):
     assert sorted(deb.files(tmp_path)) == [".gitignore", "kept", "new"]
 
 
+def test_both_builds_are_of_the_same_files(monkeypatch, tmp_path):
+    """Though the tree changes between them."""
+    def package_of(*_, cwd, **__):
+        found.append((cwd / "file").read_text())
+        return ""
+
+    found = []
+    (tmp_path / "root").mkdir()
+    (tmp_path / "root/file").write_text("old")
+    monkeypatch.setattr(deb, "ROOT", tmp_path / "root")
+    monkeypatch.setattr(deb, "PLACE", tmp_path / "place")
+    source = deb.snapshot()
+    monkeypatch.setattr(deb, "run", package_of)
+    deb.build(source, tmp_path / "first", "weft")
+    (tmp_path / "root/file").write_text("new")
+    deb.build(source, tmp_path / "second", "elsewhere")
+    assert found == ["old", "old"]
+
+
 def test_command_that_fails():
     with pytest.raises(deb.Failed, match="status 3"):
         deb.run("sh", "-c", "exit 3")
@@ -113,7 +132,7 @@ def test_impossible_checks_are_skipped(monkeypatch, capsys, folders):
     monkeypatch.setattr(deb, "build", lambda *_: folders[1])
     monkeypatch.setattr(deb_chroot, "check", cannot)
     monkeypatch.setattr(deb_container, "check", cannot)
-    deb.check(folders[0])
+    deb.check(None, folders[0])
     assert capsys.readouterr().out.splitlines() == [
         "lintian: skipped: not here",
         "again: 1 packages, built twice, are equal",
