@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Fills the figures of the papers into README.md and the guide, from the
-result that is committed: bench/results/papers.json. A figure stands between
-two lines of its own:
+"""Fills the figures of the papers and of services into README.md and the guide,
+from the results that are committed: bench/results/papers.json and
+services.json. A figure stands between two lines of its own:
 
     <!-- figure: ring -->
     <!-- end of figure -->
 
 Tables and text go there, plots go to docs/guide/figures. The names are those of
-bench/papers/report/documents.py. Where the result lacks a value, the figure and
-this script say so.
+bench/papers/report/documents.py and bench/servers/figures.py. Where the result
+lacks a value, the figure and this script say so.
 
 usage: make_figures.py [--check] [ROOT]
 """
@@ -25,10 +25,15 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from made_page import arguments  # noqa: E402
 from bench.papers.report import documents, plots  # noqa: E402
 from bench.papers.report.blocks import Table  # noqa: E402
+from bench.servers import figures as services, saved  # noqa: E402
 
 RESULT = pathlib.Path("bench/results/papers.json")
 DOCUMENTS = ("README.md", "README.ja.md", "docs/guide/benchmarks.md",
-             "docs/guide/comparison.md", "docs/guide/papers.md")
+             "docs/guide/comparison.md", "docs/guide/papers.md",
+             *(f"docs/guide/{name}.md" for name in (
+                 "mariadb", "postgresql", "nginx", "apache", "java", "python",
+                 "puma", "redis", "openmp")))
+NAMES = {*documents.FIGURES, *services.NAMES}
 FOLDER = pathlib.Path("docs/guide/figures")
 FIGURE = re.compile(r"^<!-- figure: (\S+) -->\n.*?^(<!-- end of figure -->)$",
                     re.M | re.S)
@@ -50,8 +55,14 @@ def table(one):
 class Figures:
     """`pictures`: {path below the root: content} of those that are made."""
 
-    def __init__(self, result):
-        self.result, self.pictures, self.errors = result, {}, []
+    def __init__(self, result, saved_services):
+        self.result, self.services = result, saved_services
+        self.pictures, self.errors = {}, []
+
+    def blocks(self, name):
+        if name in documents.FIGURES:
+            return documents.figure(name, self.result)
+        return services.figure(name, self.services)
 
     def picture(self, plot, name, document):
         nr = 2
@@ -66,7 +77,7 @@ class Figures:
     def text(self, name, document):
         """The text between the two lines."""
         parts = []
-        for block in documents.figure(name, self.result):
+        for block in self.blocks(name):
             if isinstance(block, Table):
                 parts.append(table(block))
             elif isinstance(block, str):
@@ -78,7 +89,7 @@ class Figures:
     def filled(self, document, text):
         def one(match):
             name = match[1]
-            if name not in documents.FIGURES:
+            if name not in NAMES:
                 self.errors.append(f"{document}: no figure is called {name}")
                 return match[0]
             return (f"<!-- figure: {name} -->\n\n{self.text(name, document)}"
@@ -124,7 +135,7 @@ def main(argv):
     except ValueError as why:
         print(f"{RESULT}: {why}")
         return 1
-    figures = Figures(result)
+    figures = Figures(result, saved.read(root))
     files = wanted(root, figures)
     errors = figures.errors
     old = set((root / FOLDER).glob("*.svg")) - files.keys()

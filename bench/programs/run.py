@@ -26,6 +26,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from bench.lib import measure, report, sides as lib_sides  # noqa: E402
+from bench.lib.groups import control_group  # noqa: E402
 
 SIDES = ("native", "weft")
 LIMIT_S = 120
@@ -145,32 +146,6 @@ def zstd(options, folder, prefix):
     return measure.Result(figures={
         "cpu_ms": (after.ru_utime - before.ru_utime +
                    after.ru_stime - before.ru_stime) * 1e3})
-
-
-@contextlib.contextmanager
-def control_group(name):
-    """Yields a function that moves the calling process into the group, or None
-    if that is not allowed."""
-    base = pathlib.Path("/sys/fs/cgroup/cpu")
-    base = base if base.is_dir() else pathlib.Path("/sys/fs/cgroup")
-    folder = base / f"weft-bench-{name}-{os.getpid()}"
-    try:
-        folder.mkdir()
-    except OSError:
-        yield None
-        return
-    try:
-        if any((folder / file).exists()
-               for file in ("cpu.shares", "cpu.weight")):
-            yield lambda: (folder / "cgroup.procs").write_text("0")
-        else:
-            yield None
-    finally:
-        for _ in range(100):
-            with contextlib.suppress(OSError):
-                folder.rmdir()
-                break
-            time.sleep(0.05)  # ended processes are still in the group
 
 
 def hackbench(options, folder, prefix):

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""MariaDB with a thread for each connection under sysbench, and Apache's worker
-MPM under ab, natively and on weft: requests per second, and the CPU time of
+"""Servers and other services, natively and on weft: MariaDB under sysbench,
+Apache, nginx, Tomcat, servers in Java, Python and Ruby under ab, redis, clients
+of PostgreSQL, OpenMP and BLAS. Prints requests per second, and the CPU time of
 server and client for a request.
 
 Server and client share all CPUs, so requests per second measure the whole
@@ -28,14 +29,29 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "test/lib")]
 
-from bench.lib import measure, report, sides as lib_sides  # noqa: E402
-from bench.servers import servers  # noqa: E402
+from bench.lib import groups, measure, report, sides as lib_sides  # noqa: E402
+from bench.servers import others, saved, servers, web  # noqa: E402
 
-KINDS = {"mariadb": servers.MariaDB, "apache": servers.Apache}
+# {name: (class, numbers of connections)}
+KINDS = {
+    "mariadb": (servers.MariaDB, (16, 256, 1000)),
+    "apache": (web.Apache, (16, 1000)),
+    "nginx": (web.Nginx, (16, 256)),
+    "tomcat": (web.Tomcat, (16, 256)),
+    "java": (web.Java, (16, 256)),
+    "gunicorn": (web.Gunicorn, (16, 256)),
+    "django": (web.Django, (16, 256)),
+    "waitress": (web.Waitress, (16, 256)),
+    "puma": (web.Puma, (16, 256)),
+    "redis": (others.Redis, (16, 256)),
+    "postgres-clients": (others.PostgresClients, (16, 256)),
+    "openmp": (others.OpenMP, (2, 16)),
+    "blas": (others.Blas, (2, 16)),
+}
 FIGURES = {"requests": "requests/s", "server_us": "server CPU us",
            "system_us": "in the kernel", "client_us": "client CPU us",
            "server_cpus": "server CPUs",
-           "idle_cpus": "idle CPUs"}
+           "idle_cpus": "idle CPUs", "other_cpus": "others' CPUs"}
 # From this share of all CPUs on the machine is the limit.
 BUSY = 0.95
 
@@ -52,7 +68,8 @@ class Part:
 
     def checks(self, native, weft):
         """Returns {target: is it met}."""
-        if not native or not weft or self.connections not in (16, 1000):
+        if not native or not weft or self.connections not in (16, 1000) or \
+                not KINDS[self.kind][0].has_targets:
             return {}
         more = weft["requests"] / native["requests"]
         if self.connections == 16:
@@ -65,10 +82,9 @@ class Part:
                 more >= 1.3 or is_limit}
 
 
-PARTS = [Part(kind, load, connections)
-         for kind, numbers in (("mariadb", (16, 256, 1000)),
-                               ("apache", (16, 1000)))
-         for load in KINDS[kind].loads for connections in numbers]
+PARTS = [Part(name, load, connections)
+         for name, (kind, numbers) in KINDS.items()
+         for load in kind.loads for connections in numbers]
 
 
 def parse(argv):
@@ -91,6 +107,13 @@ def parse(argv):
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     parser.add_argument("--json", type=report.result_file,
                         default=ROOT / "bench/results/servers.json")
+    parser.add_argument("--save", action="store_true",
+                        help="put the medians into the file of which the "
+                        "guide's tables are made, in place of those of the "
+                        "same parts")
+    parser.add_argument("--favoured", action="store_true",
+                        help="in a control group that other programs take "
+                        "hardly any CPU time from; needs root")
     options = parser.parse_args(argv)
     unknown = [name for name in options.parts
                if not any(p.name.startswith(name) for p in PARTS)]
@@ -104,13 +127,21 @@ def parse(argv):
 def prefixes(options):
     """{side: words before the server's command}"""
     weft = options.build.resolve() / "weft"
-    return {"native": [], **{f"weft {io}": [weft, "run", "--io", io, "--"]
-                             for io in options.io.split(",")}}
+    return {"native": [], **{f"weft {io}": [
+        weft, "run", "--io", io, "--stats=json", "--stats-file", "FOLDER/stats",
+        "--"] for io in options.io.split(",")}}
+
+
+def threads_made(folder):
+    """On weft, by the programs of a side."""
+    lines = (folder / "stats").read_text().splitlines()
+    return sum(json.loads(line)["threads_made"] for line in lines)
 
 
 @contextlib.contextmanager
-def all_sides(kind, options):
-    """{side: its server}; the servers run."""
+def all_sides(kind, options, ret_made):
+    """{side: its server}; the servers run. When they have ended, `ret_made`
+    has {side: threads made} of those on weft."""
     with tempfile.TemporaryDirectory(prefix="weft-bench-",
                                      dir=options.folder) as name, \
             contextlib.ExitStack() as stack:
@@ -124,7 +155,14 @@ def all_sides(kind, options):
         for side, prefix in prefixes(options).items():
             folder = top / side.replace(" ", "-")
             folder.mkdir()
-            found[side] = kind(prefix, folder, options)
+            if prefix:
+                # A server may change its user before it makes threads.
+                (folder / "stats").touch()
+                (folder / "stats").chmod(0o666)
+                stack.callback(lambda side=side, folder=folder:
+                               ret_made.update({side: threads_made(folder)}))
+            found[side] = kind([str(word).replace("FOLDER", str(folder))
+                                for word in prefix], folder, options)
             found[side].take_data(template)
             stack.callback(found[side].end)
             found[side].start()
@@ -207,29 +245,58 @@ def measured(part, found, options):
             "took_s": round(time.monotonic() - begin, 1)}
 
 
+def measured_kind(name, parts, options):
+    """{part: row} of one kind; prints the reason if it cannot be measured.
+    Second: whether that is a failure."""
+    kind, _ = KINDS[name]
+    if kind.missing():
+        print(f"\n{name}: {kind.missing()}")
+        return {}, False
+    rows, made = {}, {}
+    try:
+        with all_sides(kind, options, made) as found:
+            for part in parts:
+                rows[part.name] = measured(part, found, options)
+    except servers.Failed as problem:
+        print(f"\n{name}: {problem}")
+        return {}, True
+    print("".join(f"{side}: {nr} threads made\n"
+                  for side, nr in made.items()), end="", flush=True)
+    for row in rows.values():
+        row["threads_made"] = made
+    return rows, any(row["failed"] for row in rows.values())
+
+
+def measured_parts(options):
+    rows, has_failed = {}, False
+    for name in KINDS:
+        parts = [part for part in options.parts if part.kind == name]
+        if parts:
+            more, failed = measured_kind(name, parts, options)
+            rows |= more
+            has_failed |= failed
+    return rows, has_failed
+
+
 def main(argv):
     options = parse(argv)
     if options.profile and not shutil.which("perf"):
         sys.exit("there is no perf")
-    rows, has_failed = {}, False
     print(f"{len(os.sched_getaffinity(0))} CPUs for server and client; median "
           f"of {options.runs}, {options.seconds} s each")
-    for name, kind in KINDS.items():
-        parts = [part for part in options.parts if part.kind == name]
-        if not parts:
-            continue
-        if kind.missing():
-            print(f"\n{name}: {kind.missing()}")
-            continue
-        with all_sides(kind, options) as found:
-            for part in parts:
-                rows[part.name] = measured(part, found, options)
-                has_failed |= bool(rows[part.name]["failed"])
+    with groups.favoured() if options.favoured else \
+            contextlib.nullcontext(True) as is_allowed:
+        if not is_allowed:
+            sys.exit("no control group can be made")
+        rows, has_failed = measured_parts(options)
     options.json.parent.mkdir(parents=True, exist_ok=True)
     options.json.write_text(json.dumps(
         {"suite": "servers", "machine": lib_sides.machine(),
          "runs": options.runs, "seconds": options.seconds,
          "parts": rows}, indent=1) + "\n")
+    if options.save:
+        for name, why in saved.save(ROOT, rows, options).items():
+            print(f"{name}: not saved: {why}")
     return 1 if has_failed else 0
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""MariaDB and Apache as the benchmark starts them, and the clients that load
-them. All processes of a server are in one session, and the benchmark reads the
-session's CPU time."""
+"""Servers as the benchmark starts them, and the clients that load them. All
+processes of a server are in one session, and the benchmark reads the session's
+CPU time."""
 
 import contextlib
 import functools
@@ -15,13 +15,13 @@ import socket
 import subprocess
 import time
 
-import apache
 from bench.lib import measure, sides as lib_sides
 
 START_LIMIT_S = 60
 TOOL_LIMIT_S = 120
 MOST_CONNECTIONS = 1000
 PATH = "/usr/bin:/usr/sbin:/bin"
+PYTHON = "/usr/bin/python3"
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 
@@ -65,9 +65,13 @@ def idle_seconds():
 
 class Server:
     """A running server. `programs` have to be installed; `loads` has the
-    client's arguments for each load."""
+    client's arguments for each load. `of_weft`: the figure of what runs on
+    weft."""
     programs = ()
+    modules = ()
     loads = {}
+    of_weft = "server_us"
+    has_targets = False
 
     def __init__(self, prefix, folder, options):
         self.prefix, self.folder, self.options = prefix, folder, options
@@ -78,7 +82,17 @@ class Server:
         for program in cls.programs:
             if not shutil.which(program, path=PATH):
                 return f"there is no {program}"
+        for module in cls.modules:
+            if subprocess.run([PYTHON, "-c", f"import {module}"], check=False,
+                              capture_output=True).returncode != 0:
+                return f"{PYTHON} has no {module}"
         return None
+
+    def prepare(self):
+        """Makes the data. Not all servers need any before they start."""
+
+    def take_data(self, other):
+        """Copies the data of another server, which has ended."""
 
     def command(self):
         raise NotImplementedError
@@ -92,6 +106,10 @@ class Server:
 
     def nr_requests(self, printed):
         raise NotImplementedError
+
+    def rate(self, nr, _printed):
+        """Requests per second."""
+        return nr / self.options.seconds
 
     def start(self):
         words = [str(word) for word in [*self.prefix, *self.command()]]
@@ -138,22 +156,29 @@ class Server:
         except Failed as error:
             return measure.Result(error=str(error))
         time.sleep(0.1)  # the server notices that its clients have left
+        figures = self.figures(before, nr, seconds)
+        return measure.Result(figures={
+            "requests": self.rate(nr, printed), **figures})
+
+    def figures(self, before, nr, seconds):
+        """Those of CPU time, of `nr` requests since `before`."""
         user_s, system_s, client_s, idle_s = (
             after - earlier for after, earlier in zip(self.clocks(), before))
         cpus = len(os.sched_getaffinity(0))
-        return measure.Result(figures={
-            "requests": nr / self.options.seconds,
-            "server_us": (user_s + system_s) / nr * 1e6,
-            "system_us": system_s / nr * 1e6,
-            "client_us": client_s / nr * 1e6,
-            "server_cpus": (user_s + system_s) / seconds,
-            "idle_cpus": min(idle_s / (seconds + 0.1), cpus)})
+        seconds_there = seconds + 0.1
+        others_s = cpus * seconds_there - idle_s - user_s - system_s - client_s
+        return {"server_us": (user_s + system_s) / nr * 1e6,
+                "system_us": system_s / nr * 1e6,
+                "client_us": client_s / nr * 1e6,
+                "server_cpus": (user_s + system_s) / seconds,
+                "idle_cpus": min(idle_s / seconds_there, cpus),
+                "other_cpus": max(others_s / seconds_there, 0)}
 
     def clocks(self):
         """CPU seconds of the server, user and system, of its clients until
         now, and idle CPU seconds."""
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
-        server = processes(self.process.pid).values()
+        server = processes(self.process.pid).values() if self.process else []
         return (sum(user for user, _ in server),
                 sum(system for _, system in server),
                 used.ru_utime + used.ru_stime, idle_seconds())
@@ -162,6 +187,7 @@ class Server:
 class MariaDB(Server):
     """A thread for each connection, over a Unix socket. The tables fit into
     memory; a committed transaction is on the disk."""
+    has_targets = True
     programs = ("mariadbd", "mariadb-install-db", "mariadb", "sysbench")
     # {load: (sysbench's script, its name for requests)}
     loads = {
@@ -214,48 +240,3 @@ class MariaDB(Server):
 
     def nr_requests(self, printed):
         return int(re.search(r"queries: +(\d+)", printed)[1])
-
-
-class Apache(Server):
-    """The worker MPM, over TCP: a listener and a pool of threads. One thread
-    of the pool serves a connection as long as that lasts."""
-    programs = ("apache2", "ab")
-    loads = {"keep": ["-k"], "new": []}
-    BYTES = 1000
-
-    def prepare(self):
-        """Needs no data before it starts."""
-
-    def take_data(self, other):
-        """Each side has its own port."""
-
-    def command(self):
-        with socket.socket() as any_port:
-            any_port.bind(("127.0.0.1", 0))
-            self.port = any_port.getsockname()[1]
-        self.folder.chmod(0o755)
-        (self.folder / "files").mkdir()
-        (self.folder / "files/page").write_bytes(b"x" * self.BYTES)
-        processes = self.options.processes
-        threads = (MOST_CONNECTIONS + 100) // processes
-        (self.folder / "conf").write_text(apache.configuration(
-            self.folder, self.folder / "files", self.folder / "log",
-            self.port, processes, threads))
-        return ["apache2", "-d", self.folder, "-f", self.folder / "conf",
-                "-DFOREGROUND"]
-
-    def connect(self):
-        return socket.create_connection(("127.0.0.1", self.port))
-
-    def client(self, load, connections):
-        # -t sets a number of requests, which -n sets to more than there can be.
-        return ["ab", "-q", "-r", *self.loads[load],
-                "-t", self.options.seconds, "-n", 100000000,
-                "-c", connections, f"http://127.0.0.1:{self.port}/page"]
-
-    def nr_requests(self, printed):
-        found = {name: int(nr) for name, nr in re.findall(
-            r"^(Complete|Failed|Non-2xx).*: +(\d+)", printed, re.M)}
-        if found.get("Failed") or "Non-2xx" in found:
-            raise Failed(f"ab: {found}")
-        return found["Complete"]

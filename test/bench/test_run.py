@@ -4,6 +4,7 @@ checks the output's form, not the speed."""
 
 import json
 import random
+import re
 import shutil
 
 import pytest
@@ -147,17 +148,22 @@ def test_programs(bench, tmp_path):
             assert row["impossible"].get(side) or row["medians"][side] > 0
 
 
-def test_servers(bench, tmp_path):
-    """A server of each side is loaded, or is said not to be there."""
-    result = bench("servers", "apache_keep_16", "--runs", 1, "--seconds", 1)
+@pytest.mark.parametrize("part", ["apache_keep_16", "gunicorn_wait_16",
+                                  "openmp_regions_16"])
+def test_servers(bench, tmp_path, part):
+    """A service of each side is loaded, or is said not to be there. The one on
+    weft has made threads there."""
+    result = bench("servers", part, "--runs", 1, "--seconds", 1)
     assert result.returncode == 0, result.stdout + result.stderr
     parts = json.loads((tmp_path / "out.json").read_text())["parts"]
-    assert bool(parts) != ("there is no" in result.stdout)
-    for part in parts.values():
-        assert set(part["medians"]) == {"native", "weft uring"}
-        for figures in part["medians"].values():
-            assert figures["requests"] > 0 and figures["server_us"] > 0
-            assert figures["server_us"] > figures["system_us"] > 0
+    assert bool(parts) != bool(re.search("there is no| has no ", result.stdout))
+    for row in parts.values():
+        assert row["threads_made"]["weft uring"] >= 2
+        assert set(row["medians"]) == {"native", "weft uring"}
+        for figures in row["medians"].values():
+            assert figures["requests"] > 0
+            assert figures["server_us"] >= figures["system_us"]
+            assert figures["server_us"] + figures["client_us"] > 0
 
 
 def test_echo_unknown_part(bench):

@@ -67,12 +67,30 @@ def check_weft(line, folder):
     if re.search(r"\b(OPTIONS|PROGRAM|COMMAND|SERVICE|PID|CORE)\b", line):
         check_usage(line, folder)
         return
+    service = re.match(r"weft run (?!server|python3|weft)([\w.-]+) ", line)
+    if service:
+        check_service(service[1], folder)
+        return
     result = run(folder, "sh", "-c", line)
     assert result.returncode == 0, (line, result.stderr)
     if " run " in line:
         assert result.stdout == "served\n"
     if "--stats" in line:
         assert "threads made: 1\n" in result.stderr
+
+
+def check_service(program, folder):
+    """./dev bench servers runs it on weft, and it can run where it is
+    installed."""
+    sources = "".join(path.read_text() for path in
+                      (ROOT / "bench/servers").glob("*.py"))
+    assert program.removesuffix("-serve") in sources, program
+    path = shutil.which(program, path="/usr/bin:/usr/sbin:/bin") or max(
+        map(str, pathlib.Path("/usr/lib").glob(f"*/*/bin/{program}")),
+        default=None)
+    if path:
+        done = run(folder, "weft", "doctor", path)
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 def check_usage(line, folder):

@@ -60,7 +60,7 @@ def test_the_documents_are_up_to_date(capsys):
 def test_all_figures_of_the_documents_are_known():
     names = [name for document in make_figures.DOCUMENTS for name, _ in
              make_figures.FIGURE.findall((ROOT / document).read_text())]
-    assert set(names) == set(documents.FIGURES)
+    assert set(names) == make_figures.NAMES
 
 
 def test_figures_are_filled_in(root, capsys):
@@ -165,5 +165,30 @@ def test_no_record_is_taken_for_granted(name):
             continue
         less = [*whole["records"][:nr], {**one, "value": None},
                 *whole["records"][nr + 1:]]
-        figures = make_figures.Figures({**whole, "records": less})
+        figures = make_figures.Figures({**whole, "records": less}, {})
         assert figures.text(name, PAGE)
+
+
+PART = {"sides": {"native": {"requests": 100, "server_us": 50},
+                  "weft uring": {"requests": 150, "server_us": 40}},
+        "others": 0.25, "favoured": False, "runs": 5, "date": "2026-01-02",
+        "cpus": 2}
+
+
+def test_services(root):
+    """The guide's tables and the plot of services."""
+    path = root / make_figures.saved.PATH
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"parts": {"mariadb_point_16": PART,
+                                          "nginx_keep_256": PART}}))
+    store(root, result())
+    assert run(root) == 0 and run(root, "--check") == 0
+    text = (root / "docs/guide/mariadb.md").read_text()
+    assert "| point, 16 | 100.0 | 150.0 | 1.50 | 50.0 | 40.0 | 0.80 |" in text
+    assert "Other programs used 0.2 CPUs at most." in text
+    assert "Rows that are missing are not measured yet" in text
+    assert "| keep, 256 |" in (root / "docs/guide/nginx.md").read_text()
+    assert "`./dev bench servers --save redis` fills this in" in \
+        (root / "docs/guide/redis.md").read_text()
+    plot = (root / make_figures.FOLDER / "services.svg").read_text()
+    assert "MariaDB, 16 connections" in plot and "gunicorn" not in plot

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: MIT
+"""./dev bench servers saves medians for the guide."""
+
+import argparse
+
+import pytest
+
+from bench.servers import saved
+
+OPTIONS = argparse.Namespace(runs=5, seconds=1, favoured=False)
+
+
+def row(rate=100.0, other_cpus=0.1, failed=None):
+    side = {"requests": rate, "server_us": 50.123456, "other_cpus": other_cpus}
+    return {"medians": {"native": side, "weft uring": side},
+            "failed": failed or {}, "threads_made": {"weft uring": 9}}
+
+
+def test_parts_are_saved_one_after_the_other(tmp_path):
+    assert saved.save(tmp_path, {"a_1": row(), "b_1": row()}, OPTIONS) == {}
+    assert saved.save(tmp_path, {"a_1": row(200.0)}, OPTIONS) == {}
+    parts = saved.read(tmp_path)["parts"]
+    assert list(parts) == ["a_1", "b_1"]
+    assert parts["a_1"]["sides"]["native"]["requests"] == 200
+    assert parts["b_1"]["sides"]["native"]["server_us"] == 50.12
+    assert parts["b_1"]["threads_made"] == {"weft uring": 9}
+
+
+@pytest.mark.parametrize("bad, why", [
+    (row(300.0, other_cpus=1.7), "other programs used 1.7 CPUs"),
+    (row(300.0, failed={"native": "status 1"}), "a side failed")])
+def test_a_bad_value_replaces_no_good_one(tmp_path, bad, why):
+    saved.save(tmp_path, {"a_1": row()}, OPTIONS)
+    assert saved.save(tmp_path, {"a_1": bad}, OPTIONS) == {"a_1": why}
+    parts = saved.read(tmp_path)["parts"]
+    assert parts["a_1"]["sides"]["native"]["requests"] == 100
+
+
+def test_a_favoured_service_beside_load(tmp_path):
+    options = argparse.Namespace(runs=5, seconds=1, favoured=True)
+    assert saved.save(tmp_path, {"a_1": row(other_cpus=1.7)}, options) == {}
+    part = saved.read(tmp_path)["parts"]["a_1"]
+    assert part["favoured"] and part["others"] == 1.7
+
+
+def test_nothing_saved(tmp_path):
+    assert saved.read(tmp_path) == {}
