@@ -2,9 +2,11 @@
 """./dev bench servers saves medians for the guide."""
 
 import argparse
+import subprocess
 
 import pytest
 
+from bench.lib import groups
 from bench.servers import saved
 
 OPTIONS = argparse.Namespace(runs=5, seconds=1, favoured=False)
@@ -45,3 +47,27 @@ def test_a_favoured_service_beside_load(tmp_path):
 
 def test_nothing_saved(tmp_path):
     assert saved.read(tmp_path) == {}
+
+
+def group_of_a_child():
+    return subprocess.run(["cat", "/proc/self/cgroup"], capture_output=True,
+                          text=True, check=True).stdout
+
+
+def test_favoured_children():
+    """They are in the group, and are there no more behind it."""
+    with groups.favoured() as is_allowed:
+        if not is_allowed:
+            pytest.skip("no control group can be made")
+        assert "/weft-bench-favoured-" in group_of_a_child()
+    assert "weft-bench-favoured" not in group_of_a_child()
+
+
+def test_the_favoured_group_has_the_largest_weight():
+    with groups.control_group("test", is_favoured=True) as enter:
+        if enter is None:
+            pytest.skip("no control group can be made")
+        found = {path.name: int(path.read_text()) for folder in
+                 groups.base().glob("weft-bench-test-*")
+                 for path in folder.iterdir() if path.name in groups.WEIGHTS}
+        assert found.items() <= groups.WEIGHTS.items() and found
