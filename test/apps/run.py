@@ -5,7 +5,7 @@ print and how they end. A program that does not end is a hang, and its threads'
 backtraces are kept.
 
 usage: test/apps/run.py [--only NAME]... [--vps N] [--preempt-every TIME]
-                        [--repeat N] [--quick] [--list]
+                        [--repeat N] [--quick] [--save] [--list]
 """
 
 import argparse
@@ -19,6 +19,7 @@ sys.path.insert(0, str(HERE.parent / "lib"))
 
 import apps  # noqa: E402
 import runner  # noqa: E402
+import tried  # noqa: E402
 
 
 @dataclasses.dataclass
@@ -39,6 +40,8 @@ def parse(argv):
     parser.add_argument("--repeat", type=int)
     parser.add_argument("--quick", action="store_true",
                         help="one short run on weft of each instead of three")
+    parser.add_argument("--save", action="store_true",
+                        help="keep the results in test/tried.json")
     parser.add_argument("--list", action="store_true")
     return parser.parse_args(argv)
 
@@ -52,8 +55,13 @@ def check(app, options, tally):
     native = app.run([])
     repeat = options.repeat or (1 if options.quick else 3)
     for _ in range(repeat):
-        result = app.run(runner.weft_prefix(options))
+        counters = tried.Counters()
+        result = app.run(runner.weft_prefix(options, counters.options()))
         problem = apps.difference(native, result)
+        if options.save and native.outcome() == "ok":
+            tried.save(app.name, result=problem or tried.AS_NATIVELY,
+                       package=tried.package(apps.program_of(app)),
+                       threads=counters.threads())
         if not problem:
             tally.passed += 1
             print(f"ok {app.name}: native {native.seconds:.2f} s, "

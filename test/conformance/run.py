@@ -19,6 +19,7 @@ apps     servers and other programs that wait for descriptors, under their
          long loads, with each backend of --io
 
 All, if none is named. --only takes part of a suite's or program's name.
+--save keeps the results of suites in test/tried.json.
 """
 
 import argparse
@@ -37,6 +38,7 @@ sys.path.insert(0, str(HERE.parent / "lib"))
 
 import apps  # noqa: E402
 import runner  # noqa: E402
+import tried  # noqa: E402
 
 PYTHON = "/usr/bin/python3"  # the one for which the package is made
 SUITE_LIMIT_S = 900
@@ -60,6 +62,7 @@ def parse(argv):
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--build", type=pathlib.Path, default=runner.BUILD)
     parser.add_argument("--only", action="append", default=[])
+    parser.add_argument("--save", action="store_true")
     parser.add_argument("parts", nargs="*",
                         metavar="|".join(PARTS))
     options = parser.parse_args(argv)
@@ -138,6 +141,9 @@ def check_suite(suite, run, options):
             return True
         weft_end, weft = run([options.build / "weft", "run", "--"])
         found = differences(native, weft)
+        if options.save:
+            tried.save(suite, tests=len(weft),
+                       result="; ".join(found[:3]) or tried.AS_NATIVELY)
         if not found:
             print(f"ok {suite}: {len(weft)} tests, "
                   f"native {native_end.seconds:.0f} s, "

@@ -189,6 +189,18 @@ def all_apps(build, long=False):
             *io(long), *sanitized.all_sanitized(build)]
 
 
+def program_of(app):
+    """The name of the program that an app is about."""
+    if isinstance(app, Script):
+        return app.tools[0]
+    if isinstance(app, RoundTrip):
+        return app.compress[0]
+    if isinstance(app, Program):
+        words = [str(word) for word in app.command]
+        return words[2] if words[0] == "env" else words[0]
+    return str(app.program)
+
+
 def difference(native, result):
     """Returns how a result differs from the native one, or None."""
     if native.outcome() != "ok":

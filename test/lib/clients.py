@@ -64,12 +64,14 @@ class Fetch:
 
 
 class Urllib(Fetch):
+    """Python's urllib: a pool of threads, each with a transfer."""
+
     def command(self, url):
         return [PYTHON, "-c", FETCH, url, str(NR_URLS)]
 
 
 class Curl(Fetch):
-    """Each transfer resolves the name in a thread of its own."""
+    """60 transfers. Each resolves the name in a thread of its own."""
 
     def command(self, url):
         return ["curl", "--noproxy", "*", "-sS", "--fail", "--parallel",

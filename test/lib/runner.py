@@ -59,8 +59,9 @@ def backends(build):
     return re.search(r"^ *--io (\S+)", shown, re.M)[1].split("|")
 
 
-def weft_prefix(options):
-    """The command in front of a program that makes it run on weft."""
+def weft_prefix(options, more=()):
+    """The command in front of a program that makes it run on weft, with `more`
+    options of weft's."""
     prefix = [str(options.build.resolve() / "weft"), "run"]
     if options.vps:
         prefix += ["--vps", str(options.vps)]
@@ -70,7 +71,7 @@ def weft_prefix(options):
         prefix += ["--bound", options.bound]
     if options.io:
         prefix += ["--io", options.io]
-    return prefix + ["--"]
+    return [*prefix, *more, "--"]
 
 
 def require_weft(options):
