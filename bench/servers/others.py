@@ -17,7 +17,7 @@ class Redis(Server):
     """Two threads that read and write, over a Unix socket."""
     programs = ("redis-server", "redis-benchmark")
     loads = {"get": "get", "set": "set"}
-    REQUESTS_PER_SECOND = 5000
+    REQUESTS_PER_SECOND = 30000
 
     def command(self):
         return ["redis-server", "--port", "0", "--unixsocket",
