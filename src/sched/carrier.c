@@ -158,8 +158,7 @@ static void carrier_thread(void *arg)
 	/* The carrier that made this one may have another timer slack. */
 	if (!((struct wf_carrier *)arg)->is_altered)
 		wf_os_set_timer_slack(timer_slack);
-	/* weft's own signal is open from here on, so that no thread waits in
-	 * vain for this carrier to make a change of credentials. */
+	/* weft's own signal is open now: it asks for changes of credentials. */
 	wf_carrier_set_mask(arg, UINT64_MAX);
 	wf_carrier_main(arg);
 }

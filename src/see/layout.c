@@ -101,8 +101,8 @@ static const struct wf_layout_item items[] = {
 	THREAD(wait_was_moved, "flag"),
 	THREAD(is_cancelled, "flag"),
 	THREAD(wait_generation, "count"),
-	THREAD(wait_since, "ms"), /* if wait_addr is not NULL */
-	THREAD(wait_kind, "wait_kind"),	  /* the same */
+	THREAD(wait_since, "ms"),	/* if wait_addr is not NULL */
+	THREAD(wait_kind, "wait_kind"), /* the same */
 	THREAD(timer_vp, "index"),
 	THREAD(timer_index, "index"), /* in the heap; 0: no deadline */
 	THREAD(not_started, "not_started"),

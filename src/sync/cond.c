@@ -37,8 +37,7 @@
  *     then park as in COND-2.
  * COND-8. A broadcast accesses a mutex only under the lock and while the count
  *     is not 0. Then a thread that will lock the mutex again waits with it, so
- *     the mutex exists. Comparing the field, marking the mutex, moving waiters
- *     and counting them out are one step.
+ *     the mutex exists. To compare, mark, move and count are one step.
  * COND-9. A waiter that leaves by a jump or by its exit counts itself out and
  *     locks the mutex again, as in COND-3 and COND-4. A signal that had woken
  *     it goes to the next waiter, which is found under the lock, so the object

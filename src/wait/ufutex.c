@@ -51,10 +51,10 @@
 #include "os/clock.h"
 #include "os/futex.h"
 #include "sched/idle.h"
+#include "sched/monitor_time.h"
 #include "sched/ready.h"
 #include "sched/runtime.h"
 #include "sched/switch.h"
-#include "sched/monitor_time.h"
 #include "wait/closed.h"
 #include "wait/timer.h"
 #include "wait/ufutex_bucket.h"
@@ -65,26 +65,6 @@ bool (*wf_ufutex_is_interrupted)(struct wf_thread *t);
 bool (*wf_ufutex_is_cancelled)(const struct wf_thread *t);
 
 /* --- waiting ------------------------------------------------------------ */
-
-static bool goes_before(const struct wf_thread *t, const struct wf_thread *at)
-{
-	if (t->rt_priority != at->rt_priority)
-		return t->rt_priority > at->rt_priority;
-	return t->is_starving &&
-	       (!at->is_starving ||
-		(int32_t)((t->wait_bits - at->wait_bits) << 1) < 0);
-}
-
-struct wf_thread *wf_bucket_below_locked(const struct wf_bucket *b,
-					 const struct wf_thread *t)
-{
-	struct wf_thread *at = b->first;
-
-	while (at != NULL &&
-	       (at->wait_addr != t->wait_addr || !goes_before(t, at)))
-		at = wf_bucket_after_locked(b, at);
-	return at;
-}
 
 static void unlock_after_switch(struct wf_carrier *c, void *bucket)
 {

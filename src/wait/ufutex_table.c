@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The memory of the buckets. The process starts with a small static table. The
+ * The memory of the buckets, and the order of the waiters in one. The process
+ * starts with a small static table. The first wait replaces it by a large one,
+ * unless the process has a memory limit. No thread waits before that, so there
+ * is nothing to move.
+ */
+/*
+ * The memory of the buckets, and the order of waiters in one. The process starts with a small static table. The
  * first wait replaces it by a large one, unless the process has a memory limit.
  * No thread waits before that, so there is nothing to move.
  */
@@ -14,6 +20,26 @@ struct wf_bucket_table wf_bucket_table WF_ALIGNED(WF_CACHE_LINE) = {
 	.buckets = few,
 	.shift = 64 - WF_FEW_BUCKET_BITS,
 };
+
+static bool goes_before(const struct wf_thread *t, const struct wf_thread *at)
+{
+	if (t->rt_priority != at->rt_priority)
+		return t->rt_priority > at->rt_priority;
+	return t->is_starving &&
+	       (!at->is_starving ||
+		(int32_t)((t->wait_bits - at->wait_bits) << 1) < 0);
+}
+
+struct wf_thread *wf_bucket_below_locked(const struct wf_bucket *b,
+					 const struct wf_thread *t)
+{
+	struct wf_thread *at = b->first;
+
+	while (at != NULL &&
+	       (at->wait_addr != t->wait_addr || !goes_before(t, at)))
+		at = wf_bucket_after_locked(b, at);
+	return at;
+}
 
 static void choose_locked(void)
 {
