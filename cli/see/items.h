@@ -101,12 +101,7 @@ struct wf_see_field {
 	X(sched, "sched")                         \
 	X(thread_entry, "thread_entry")           \
 	X(frame_resume, "frame_resume")           \
-	X(frame_rbx, "frame.rbx")                 \
 	X(frame_rbp, "frame.rbp")                 \
-	X(frame_r12, "frame.r12")                 \
-	X(frame_r13, "frame.r13")                 \
-	X(frame_r14, "frame.r14")                 \
-	X(frame_r15, "frame.r15")                 \
 	X(frame_rip, "frame.rip")                 \
 	X(frame_bytes, "frame.bytes")             \
 	X(frame_red_zone, "frame.red_zone")       \

@@ -111,11 +111,13 @@ static void print_registers(const struct wf_see_thread *t)
 	printf(", \"registers\": {\"rip\": \"0x%" PRIx64 "\"", r->rip);
 	address("rsp", r->rsp);
 	address("rbp", r->rbp);
-	address("rbx", r->rbx);
-	address("r12", r->r12);
-	address("r13", r->r13);
-	address("r14", r->r14);
-	address("r15", r->r15);
+	if (t->registers_from == WF_SEE_REGISTERS_PREEMPTED) {
+		address("rbx", r->rbx);
+		address("r12", r->r12);
+		address("r13", r->r13);
+		address("r14", r->r14);
+		address("r15", r->r15);
+	}
 	printf("}");
 }
 

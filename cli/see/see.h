@@ -95,7 +95,10 @@ const char *wf_see_state_name(enum wf_see_state state);
 
 #define WF_SEE_NO_THREAD UINT32_MAX
 
-/* The registers with which a thread runs again. */
+/*
+ * The registers with which a thread runs again. From rbx on they are known of a
+ * preempted thread only: another has saved them in its function's frame.
+ */
 struct wf_see_registers {
 	uint64_t rip, rsp, rbp, rbx, r12, r13, r14, r15;
 };

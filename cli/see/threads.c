@@ -120,11 +120,6 @@ static void read_registers(const struct wf_see_reading *r,
 		return;
 	to->rip = frame_word(it, frame, it->frame_rip);
 	to->rbp = frame_word(it, frame, it->frame_rbp);
-	to->rbx = frame_word(it, frame, it->frame_rbx);
-	to->r12 = frame_word(it, frame, it->frame_r12);
-	to->r13 = frame_word(it, frame, it->frame_r13);
-	to->r14 = frame_word(it, frame, it->frame_r14);
-	to->r15 = frame_word(it, frame, it->frame_r15);
 	to->rsp = raw->sp + it->frame_bytes;
 	t->registers_from = WF_SEE_REGISTERS_SAVED;
 	if (to->rip == it->frame_resume)

@@ -19,9 +19,9 @@
 #include "io/request.h"
 #include "io/ring.h"
 #include "sched/entry.h"
+#include "sched/monitor_time.h"
 #include "sched/table.h"
 #include "sched/vp.h"
-#include "sched/monitor_time.h"
 #include "sync/barrier.h"
 #include "sync/boost.h"
 #include "sync/cond.h"
@@ -75,14 +75,10 @@ static const struct wf_layout_item items[] = {
 	CODE("frame_resume", wf_arch_frame_resume),
 
 	/* The frame at thread.ctx.sp (arch/x86_64/switch.h). */
-	NUMBER("frame.rbx", 40),
-	NUMBER("frame.rbp", 48),
-	NUMBER("frame.r12", 32),
-	NUMBER("frame.r13", 24),
-	NUMBER("frame.r14", 16),
-	NUMBER("frame.r15", 8),
-	NUMBER("frame.rip", 56),
-	NUMBER("frame.bytes", 64), /* rsp when it runs again, from sp */
+	NUMBER("frame.rbp", WF_ARCH_FRAME_RBP),
+	NUMBER("frame.rip", WF_ARCH_FRAME_RIP),
+	/* rsp when it runs again, from sp */
+	NUMBER("frame.bytes", WF_ARCH_FRAME_BYTES),
 	/* Below that rsp lies the red zone, if it switched by itself. */
 	NUMBER("frame.red_zone", 128),
 

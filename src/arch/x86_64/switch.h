@@ -34,6 +34,13 @@
 
 #include "base/compiler.h"
 
+/* Offsets in the frame, in bytes, for readers of the stack. */
+enum {
+	WF_ARCH_FRAME_RBP = 8,
+	WF_ARCH_FRAME_RIP = 16,
+	WF_ARCH_FRAME_BYTES = 24,
+};
+
 #define WF_ARCH_CONTINUE     \
 	"addq $8, %%rsp\n\t" \
 	"popq %%rbp\n\t"     \
