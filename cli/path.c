@@ -17,7 +17,10 @@
 #include "os/sys.h"
 #include "text.h"
 
-/* The error for neither file nor directory, where the kernel returns EACCES. */
+/*
+ * Our own error for a path that is neither a regular file nor a directory. The
+ * kernel returns EACCES for it.
+ */
 #define NOT_A_FILE ENXIO
 
 /* Returns 0, or the error that executing the file would give. */

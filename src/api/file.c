@@ -119,7 +119,7 @@ WF_API(int, posix_fallocate, int fd, off_t from, off_t bytes)
 	struct wf_call *c = WF_CALL(SYS_fallocate, fd, 0, from, bytes);
 	long n = wf_io_can_park() ? wf_call_on(fd, c, false) : -ENOSYS;
 
-	/* If the file system refuses the call, libc writes zeros instead. */
+	/* Where the file system refuses it, libc's function writes zeros. */
 	return n == -ENOSYS || n == -EOPNOTSUPP ?
 		       wf_real.posix_fallocate(fd, from, bytes) :
 		       -(int)n;

@@ -25,8 +25,8 @@ int wf_clock_watch_tid(void);
 extern _Atomic uint32_t wf_clock_watch_followed;
 
 /*
- * A seccomp filter kills the thread that makes the timer, so this process and
- * its children never make it.
+ * To be called if a seccomp filter kills threads that use a timerfd. From then
+ * on this process and its children make none to watch the clock.
  */
 void wf_clock_watch_forbid(void);
 

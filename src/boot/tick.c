@@ -198,7 +198,10 @@ static int64_t slice_ns(const struct view *v)
 	int32_t ticks = clamp(SLICES_NS / TICK_NS / (v->nr_batch + 1), 1,
 			      SLICE_MAX_TICKS);
 
-	/* The batch queue then gets a small part of the ticks. */
+	/*
+	 * With more interactive than batch threads the batch queue gets few
+	 * ticks. So a slice is one tick: other batch threads would wait long.
+	 */
 	if (v->nr_interactive > v->nr_batch)
 		ticks = 1;
 	/* The last tick of a slice counts when FULL_PERCENT of it is used. */

@@ -233,8 +233,8 @@ static void deliver(struct wf_thread *me, struct wf_request *r, int result)
 }
 
 /*
- * WORKER-6. Returns NULL if another thread has taken the job, or if it is not
- * complete.
+ * WORKER-6. Takes the request of a finished job. Returns NULL if the worker has
+ * not finished it, or if another thread has taken it.
  */
 static struct wf_request *take_job_locked(struct wf_worker *s)
 {

@@ -21,7 +21,8 @@
 #include "sched/thread.h"
 
 /*
- * The status of a request, in PTL-N's words:
+ * The status of a request. The names are those of PTL-N, a thread library of
+ * the papers (docs/guide/papers.md):
  *
  *     YET -> WAIT         [wf_worker_check] the requester waits for a report
  *     YET -> COMPLETE     the worker is done; the requester checks, and

@@ -24,7 +24,10 @@
 /* Parts that are copied at a time. */
 enum { MOST_PARTS = 64 };
 
-/* Copies the first parts after `done` of `total` bytes. Returns how many. */
+/*
+ * Stores in `to` the first parts of iov that remain after `done` of the call's
+ * `total` bytes. Returns the number of parts, at most MOST_PARTS.
+ */
 static size_t skip(struct iovec *to, const struct iovec *iov, size_t nr,
 		   size_t done, size_t total)
 {

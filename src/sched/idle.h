@@ -86,7 +86,8 @@ void wf_idle_check_poller(void);
 
 void wf_idle_wake_monitor(void);
 /*
- * Marks the monitor as awake. Returns false if it was awake and needs no wake.
+ * Marks the monitor as awake. Returns true if the caller has to wake it on
+ * monitor_asleep. After false it may still take a nap on monitor_poke.
  */
 bool wf_idle_rouse_monitor(void);
 

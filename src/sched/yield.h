@@ -12,10 +12,9 @@
 int wf_sched_yield(void);
 
 /*
- * For a thread that would block next: runs an interactive thread first, if one
- * is runnable. The caller runs again in its turn. Returns false if there is
- * none. CPU-bound threads do not count, since their turns are long. in_runtime
- * 0.
+ * For a thread that would block next: runs an interactive thread first, or a
+ * batch thread if the batch queue is due. The caller runs again in its turn.
+ * Returns false if there is no such thread. in_runtime 0.
  */
 bool wf_sched_let_others(void);
 

@@ -36,8 +36,8 @@ uint64_t wf_mask_of_first(const struct wf_thread *t);
 void wf_mask_set_locked(struct wf_thread *t, uint64_t mask);
 
 /*
- * As wf_mask_set_locked, for a mask that opens no signal; all signals are
- * blocked.
+ * As wf_mask_set_locked, for a mask that opens no signal. Call it with all
+ * signals blocked in the kernel.
  */
 void wf_mask_close(struct wf_thread *t, uint64_t mask);
 

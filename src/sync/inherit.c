@@ -247,7 +247,10 @@ int wf_inherit_lock(pthread_mutex_t *m, clockid_t clock,
 	return own(c, m);
 }
 
-/* The kernel hands over a mutex that a dead owner has left. */
+/*
+ * Takes a free mutex. If the owner has died, only the kernel can give the mutex
+ * to the caller.
+ */
 static int try_word(const struct wf_carrier *c, pthread_mutex_t *m)
 {
 	uint32_t word = 0;

@@ -64,11 +64,11 @@ struct timespec wf_cpu_timer_until(clockid_t clock, struct timespec at);
  * with it. In the runtime. */
 void wf_cpu_timer_thread_end(const struct wf_thread *t);
 
-/* A fork child inherits no timers. */
 /*
  * True if a timer is on the clock of the thread with this id. In the runtime.
  */
 bool wf_cpu_timer_is_any(int32_t tid);
+/* A fork child inherits no timers. */
 void wf_cpu_timer_fork_child(void);
 
 #endif

@@ -5,11 +5,6 @@
  * unless the process has a memory limit. No thread waits before that, so there
  * is nothing to move.
  */
-/*
- * The memory of the buckets, and the order of waiters in one. The process starts with a small static table. The
- * first wait replaces it by a large one, unless the process has a memory limit.
- * No thread waits before that, so there is nothing to move.
- */
 #include "os/mem.h"
 #include "wait/ufutex_bucket.h"
 #include "wait/ufutex_internal.h"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Threads that other threads change, without forced preemption."""
+"""A thread waits in a system call while another changes its priority. The call
+goes on. Runs without --preempt-every, which would interrupt the call."""
 
 import pytest
 

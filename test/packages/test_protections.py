@@ -54,7 +54,7 @@ def test_command():
 
 
 def test_canaries_of_the_command():
-    """In its own functions, not only in libc's."""
+    """The command's own functions have canaries, too, not only libc's."""
     checked = subprocess.run(
         ["nm", "-u", BUILD / "weft.p/cli_unit_file.c.o"], text=True,
         capture_output=True, check=True).stdout

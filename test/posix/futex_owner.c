@@ -144,7 +144,7 @@ static void *wait_for_no_owner(void *arg)
 	return arg;
 }
 
-/* FUTEX_LOCK_PI must not make an owner of a thread that only waits. */
+/* FUTEX_CMP_REQUEUE_PI must not move a thread that waits by FUTEX_WAIT. */
 TEST(plain_waiter_does_not_become_an_owner)
 {
 	pthread_t waiter = thread_start(wait_for_no_owner, NULL);

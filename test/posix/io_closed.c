@@ -122,7 +122,7 @@ TEST(epoll_set_is_replaced)
 	succeeds(replaced);
 }
 
-/* Also closes the descriptors above the pipes. */
+/* Closes the set with all other descriptors above the pipes. */
 static bool closed_with_others(void)
 {
 	pthread_t thread;

@@ -41,7 +41,10 @@ static void *open_reader(void *arg)
 	return outcome(fd);
 }
 
-/* Opens both sides, which never waits. While it is open no reader waits. */
+/*
+ * Opens both sides of the FIFO, which never waits. From then on no open by a
+ * reader waits.
+ */
 static void open_both_sides(void)
 {
 	other = open(path, O_RDWR | O_NONBLOCK);

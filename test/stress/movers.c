@@ -20,7 +20,7 @@
 enum {
 	NR_OF_KIND = 6, /* pairs of threads */
 	NR_SLEEPERS = 2,
-	SLEEPS = 4, /* per thread: a thread that sleeps more often is bound */
+	SLEEPS = 4, /* per thread; after 16 handoffs in a row weft binds it */
 	MOST_US = 9000,
 	MOST_BYTES = 3000,
 	MESSAGE = 64,

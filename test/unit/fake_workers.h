@@ -38,7 +38,10 @@ struct wf_worker *call_server(const struct call *c);
 /* Sets the word, so it does not matter whether the wait has begun. */
 void call_wake(struct call *c);
 int call_result(struct call *c);
-/* Asks for the end again and again, like wf_request_run. */
+/*
+ * Cancels the call until it is done, like wf_request_run: a cancellation before
+ * the worker's call begins is lost. Returns the result.
+ */
 int call_end(struct call *c);
 
 /* Tests that run with both kinds of workers. */

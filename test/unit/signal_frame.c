@@ -116,7 +116,7 @@ void wf_thread_main(void)
 	switch_to(&thread.ctx.sp, scheduler_sp);
 }
 
-/* --- the other code ----------------------------------------------------- */
+/* --- what overwrites the registers meanwhile ---------------------------- */
 
 static void interrupt_every(long us)
 {

@@ -145,7 +145,7 @@ static void test_both_clocks(void **state)
 }
 
 /*
- * A deadline never fires before its clock shows it, and at most a few readings
+ * A deadline never fires before its clock shows it, and fires at most ERROR ns
  * later.
  */
 static void test_no_deadline_comes_early(void **state)
@@ -255,7 +255,7 @@ static void test_not_set(void **state)
 
 	watch();
 	for (int i = 0; i < 100; i++) {
-		/* the read is as slow as at the start, or slower */
+		/* a read takes as long as at the start, or longer */
 		read_step_ns = 10 + i;
 		wf_timers_check_clock();
 	}

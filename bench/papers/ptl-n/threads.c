@@ -41,7 +41,7 @@ static void *do_io(void *arg)
 
 	while (e.spins && !spins)
 		usleep(1000);
-	/* A thread that was preempted by now has begun. */
+	/* The spinners run by now. The measured time begins here. */
 	start = us_of(CLOCK_MONOTONIC);
 	cpu_us = us_of(CLOCK_PROCESS_CPUTIME_ID);
 	spin_us = spinners_us();
