@@ -52,6 +52,8 @@ int wf_unit_main(char **argv);
 void wf_unit_help(FILE *to);
 int wf_ps_main(char **argv);
 void wf_ps_help(FILE *to);
+int wf_stacks_main(char **argv);
+void wf_stacks_help(FILE *to);
 int wf_threads_main(char **argv);
 void wf_threads_help(FILE *to);
 

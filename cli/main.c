@@ -61,6 +61,7 @@ static void help(FILE *to)
 	      "                    SERVICE on weft, or say what is in the way\n"
 	      "  ps                list the processes on weft\n"
 	      "  threads PID|CORE  list the threads of a process or core file\n"
+	      "  stacks PID|CORE   print the stacks of all threads\n"
 	      "  help [COMMAND]    this text, or more on COMMAND\n"
 	      "  version           the version\n"
 	      "\n"
@@ -86,6 +87,8 @@ static int help_main(const char *command)
 		wf_unit_help(stdout);
 	else if (strcmp(command, "ps") == 0)
 		wf_ps_help(stdout);
+	else if (strcmp(command, "stacks") == 0)
+		wf_stacks_help(stdout);
 	else if (strcmp(command, "threads") == 0)
 		wf_threads_help(stdout);
 	else
@@ -115,6 +118,8 @@ static int run_command(int argc, char **argv)
 		return wf_unit_main(argv + 1);
 	if (strcmp(command, "ps") == 0)
 		return wf_ps_main(argv + 1);
+	if (strcmp(command, "stacks") == 0)
+		return wf_stacks_main(argv + 1);
 	if (strcmp(command, "threads") == 0)
 		return wf_threads_main(argv + 1);
 	if (strcmp(command, "help") == 0)

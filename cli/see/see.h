@@ -145,6 +145,7 @@ struct wf_see_thread {
 	int64_t since_ns, until_ns;
 
 	enum wf_see_registers_from registers_from;
+	uint64_t saved_sp; /* where they are saved; 0: nowhere */
 	struct wf_see_registers registers;
 };
 

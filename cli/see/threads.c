@@ -18,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <ucontext.h>
 
 /* Readings of a record that changes each time, and records read at once. */
 enum { TRIES = 8, CHUNK = 256 };
@@ -76,56 +75,6 @@ static bool read_raw(const struct wf_see_reading *r, uint64_t record,
 		return false;
 	decode(r->items, copy, ret_raw);
 	return true;
-}
-
-static uint64_t frame_word(const struct wf_see_items *it, const char *frame,
-			   uint64_t offset)
-{
-	return wf_see_get(&(struct wf_see_field){ offset, 8 }, frame,
-			  it->frame_bytes);
-}
-
-/* A preempted thread: all registers are in the copy of its signal frame. */
-static void read_preempted(const struct wf_see_reading *r,
-			   struct wf_see_thread *t)
-{
-	struct wf_see_registers *to = &t->registers;
-	greg_t g[NGREG];
-
-	if (r->source->read(r->source,
-			    to->rsp + offsetof(ucontext_t, uc_mcontext), g,
-			    sizeof(g)) != sizeof(g))
-		return;
-	*to = (struct wf_see_registers){ .rip = (uint64_t)g[REG_RIP],
-					 .rsp = (uint64_t)g[REG_RSP],
-					 .rbp = (uint64_t)g[REG_RBP],
-					 .rbx = (uint64_t)g[REG_RBX],
-					 .r12 = (uint64_t)g[REG_R12],
-					 .r13 = (uint64_t)g[REG_R13],
-					 .r14 = (uint64_t)g[REG_R14],
-					 .r15 = (uint64_t)g[REG_R15] };
-	t->registers_from = WF_SEE_REGISTERS_PREEMPTED;
-}
-
-static void read_registers(const struct wf_see_reading *r,
-			   const struct wf_see_raw *raw,
-			   struct wf_see_thread *t)
-{
-	const struct wf_see_items *it = r->items;
-	struct wf_see_registers *to = &t->registers;
-	char frame[WF_SEE_MAX_RECORD];
-
-	if (raw->sp == 0 || r->source->read(r->source, raw->sp, frame,
-					    it->frame_bytes) != it->frame_bytes)
-		return;
-	to->rip = frame_word(it, frame, it->frame_rip);
-	to->rbp = frame_word(it, frame, it->frame_rbp);
-	to->rsp = raw->sp + it->frame_bytes;
-	t->registers_from = WF_SEE_REGISTERS_SAVED;
-	if (to->rip == it->frame_resume)
-		read_preempted(r, t);
-	else if (to->rip == it->thread_entry)
-		t->registers_from = WF_SEE_REGISTERS_ENTRY;
 }
 
 /* The system call that a kernel thread is in, or -1. */
@@ -279,7 +228,7 @@ static bool make_row(const struct wf_see_reading *r, const char *copy,
 		return false;
 	t->is_bound = strcmp(kind, "multiplexed") != 0;
 	set_constants(r, copy, t);
-	read_registers(r, raw, t);
+	wf_see_registers_read(r, raw->sp, t);
 	if (!set_state(r, raw, t))
 		return false;
 	if (r->source->pid == 0)

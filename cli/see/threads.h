@@ -57,6 +57,10 @@ void wf_see_wait_read(const struct wf_see_reading *r,
 int wf_see_wait_owner(const struct wf_see_reading *r,
 		      const struct wf_see_thread *t);
 
+/* Reads the registers that are saved at sp; 0: none are. */
+void wf_see_registers_read(const struct wf_see_reading *r, uint64_t sp,
+			   struct wf_see_thread *t);
+
 /* Fills r, without places. Returns 0 or an error. */
 int wf_see_begin(const struct wf_see *see, struct wf_see_reading *r);
 

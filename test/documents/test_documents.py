@@ -293,6 +293,7 @@ SHOWN = {
     "     PID  PROGRAM": "output of weft ps; test/see checks such lines",
     "       TID  NAME": "output of weft threads; test/see checks such lines",
     "Deadlock of": "output of weft threads --waits; the same",
+    "2 threads, parked": "output of weft stacks; test/see checks such lines",
     "find_package(weft": "test/packages/test_find.py builds with it",
     "weft = dependency(": "test/packages/test_find.py builds with it",
     "meson setup build -Dtests": "test/packages/test_dist.py builds so",

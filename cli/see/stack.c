@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * STACK-1. The record names the place of the saved registers. The registers and
+ *     the stack above them are copied twice, and then the record is read again.
+ *     If the copies and the two readings are equal, the thread did not run
+ *     meanwhile, and the frames are walked in the copy.
+ * STACK-2. Memory outside the copy, as a handler's own stack, is read while the
+ *     frames are walked. Then the record is read once more.
+ * STACK-3. The copy grows only as far as the walk needs it: most threads wait
+ *     in a few KiB of stack.
+ */
+#include "stack.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "threads.h"
+
+enum { TRIES = 6, FIRST_BYTES = 8 << 10, MOST_BYTES = 2 << 20 };
+
+struct reading {
+	struct wf_see_reading base;
+	struct wf_see_thread thread; /* as it is now */
+	char *copy, *again;
+	size_t room;
+};
+
+static bool is_live(const struct reading *r)
+{
+	return r->base.source->pid != 0;
+}
+
+static uint64_t peek(const struct reading *r, const struct wf_see_field *field)
+{
+	return wf_see_peek(r->base.source, r->thread.record, field);
+}
+
+/* STACK-1. A wait at the same place of the stack has another generation. */
+struct moment {
+	uint64_t tid, sp, generation;
+};
+
+static struct moment moment_of(const struct reading *r)
+{
+	const struct wf_see_items *it = r->base.items;
+
+	return (struct moment){ .tid = peek(r, &it->thread_tid),
+				.sp = peek(r, &it->thread_sp),
+				.generation = peek(r, &it->thread_generation) };
+}
+
+static bool is_same(const struct moment *a, const struct moment *b)
+{
+	return a->tid == b->tid && a->sp == b->sp &&
+	       a->generation == b->generation;
+}
+
+/* The thread's own data lies above its stack. */
+static size_t bytes_of(const struct wf_see_thread *t, size_t room)
+{
+	uint64_t sp = t->saved_sp;
+
+	return t->pthread > sp && t->pthread - sp < room ?
+		       (size_t)(t->pthread - sp) :
+		       room;
+}
+
+/* False: the thread ran meanwhile. */
+static bool copy_stack(struct reading *r, struct wf_see_memory *memory)
+{
+	const struct wf_see_source *source = r->base.source;
+	struct wf_see_thread *t = &r->thread;
+	struct moment before = moment_of(r), after;
+	size_t nr;
+
+	if ((int)(int32_t)before.tid != t->tid || before.sp == 0)
+		return false;
+	wf_see_registers_read(&r->base, before.sp, t);
+	nr = bytes_of(t, r->room);
+	nr = source->read(source, t->saved_sp, r->copy, nr);
+	*memory = (struct wf_see_memory){ .start = t->saved_sp,
+					  .copy = r->copy,
+					  .bytes = nr };
+	if (!is_live(r))
+		return true;
+	if (source->read(source, t->saved_sp, r->again, nr) != nr ||
+	    memcmp(r->copy, r->again, nr) != 0)
+		return false;
+	/* The registers of the copy are those that are believed. */
+	wf_see_registers_read(&r->base, before.sp, t);
+	after = moment_of(r);
+	return is_same(&before, &after);
+}
+
+static struct wf_see_cpu cpu_of(const struct wf_see_thread *t)
+{
+	const struct wf_see_registers *from = &t->registers;
+	struct wf_see_cpu cpu = {
+		.value = { [WF_SEE_DWARF_RBX] = from->rbx,
+			   [WF_SEE_DWARF_RBP] = from->rbp,
+			   [WF_SEE_DWARF_RSP] = from->rsp,
+			   [12] = from->r12,
+			   [13] = from->r13,
+			   [14] = from->r14,
+			   [15] = from->r15,
+			   [WF_SEE_DWARF_RIP] = from->rip },
+		.known = 1U << WF_SEE_DWARF_RBP | 1U << WF_SEE_DWARF_RSP |
+			 1U << WF_SEE_DWARF_RIP,
+	};
+
+	if (t->registers_from == WF_SEE_REGISTERS_PREEMPTED)
+		cpu.known |= 1U << WF_SEE_DWARF_RBX | 0xfU << 12;
+	return cpu;
+}
+
+static bool grow(struct reading *r, size_t room)
+{
+	free(r->copy);
+	free(r->again);
+	r->copy = malloc(room);
+	r->again = malloc(room);
+	r->room = room;
+	return r->copy != NULL && r->again != NULL;
+}
+
+/* Returns 1 if the stack was read, 0 if it changed meanwhile, or -ENOMEM. */
+static int try_read(const struct wf_see *see, struct reading *r,
+		    struct wf_see_unwinder *unwinder,
+		    struct wf_see_stack *stack)
+{
+	struct wf_see_memory memory;
+	struct moment before, after;
+	struct wf_see_cpu cpu;
+
+	if (!copy_stack(r, &memory))
+		return 0;
+	memory.see = see;
+	before = moment_of(r);
+	cpu = cpu_of(&r->thread);
+	stack->nr = wf_see_unwind(unwinder, &memory, &cpu, stack->frames,
+				  WF_SEE_MAX_FRAMES, &stack->end);
+	if (!memory.was_left || !is_live(r))
+		return 1;
+	if (memory.bytes == r->room && r->room < MOST_BYTES) /* STACK-3 */
+		return grow(r, 4 * r->room) ? 0 : -ENOMEM;
+	after = moment_of(r); /* STACK-2 */
+	return before.sp == r->thread.saved_sp && is_same(&before, &after);
+}
+
+/* A thread that has not begun is at its start routine. */
+static void set_entry(const struct wf_see_thread *t, struct wf_see_stack *stack)
+{
+	*stack->frames = (struct wf_see_frame){ .address = t->start };
+	stack->nr = t->start != 0;
+	stack->end = WF_SEE_END_WHOLE;
+}
+
+int wf_see_stack_read(const struct wf_see *see,
+		      struct wf_see_unwinder *unwinder,
+		      const struct wf_see_thread *thread,
+		      struct wf_see_stack *ret_stack)
+{
+	struct reading r = { .thread = *thread };
+	int done = 0;
+
+	ret_stack->nr = 0;
+	ret_stack->end = WF_SEE_END_WHOLE;
+	if (thread->state == WF_SEE_EXITED)
+		return 0;
+	if (thread->registers_from == WF_SEE_REGISTERS_ENTRY) {
+		set_entry(thread, ret_stack);
+		return 0;
+	}
+	ret_stack->end = WF_SEE_END_RUNS;
+	if (thread->registers_from == WF_SEE_REGISTERS_NONE)
+		return 0;
+	if (wf_see_begin(see, &r.base) < 0 || !grow(&r, FIRST_BYTES))
+		done = -ENOMEM;
+	for (int i = 0; i < TRIES && done == 0; i++)
+		done = try_read(see, &r, unwinder, ret_stack);
+	if (done == 0) {
+		ret_stack->nr = 0;
+		ret_stack->end = WF_SEE_END_TORN;
+	}
+	free(r.copy);
+	free(r.again);
+	return done < 0 ? done : 0;
+}

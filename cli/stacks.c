@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* weft stacks: the stacks of the threads of a process or a core file. */
+#include "stacks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+struct options {
+	const char *which;
+	int tid;
+};
+
+struct groups {
+	struct wf_stack_group *groups;
+	uint32_t nr, *table, size; /* table: by hash, number of group + 1 */
+};
+
+void wf_stacks_help(FILE *to)
+{
+	fputs("usage: weft stacks [OPTIONS] PID|CORE\n\n"
+	      "Prints the stacks of the threads of a process on weft, or of "
+	      "its core file, also\nof threads that wait. Equal stacks are "
+	      "printed once, the most frequent first.\n"
+	      "A frame with '?' was found by the frame pointer, and may be "
+	      "wrong.\n\n"
+	      "  --tid=TID         only the thread with this id, or the one "
+	      "on the kernel\n"
+	      "                    thread with this id\n\n"
+	      "Exit status: 0, or 125 if the threads cannot be read.\n",
+	      to);
+}
+
+static int parse(char **argv, struct options *o)
+{
+	for (char **arg = argv + 1; *arg != NULL; arg++) {
+		if ((*arg)[0] != '-' && o->which == NULL)
+			o->which = *arg;
+		else if ((*arg)[0] != '-')
+			return wf_complain(WF_EXIT_WEFT,
+					   "stacks takes one process or core "
+					   "file");
+		else if (strncmp(*arg, "--tid=", 6) != 0 ||
+			 (o->tid = atoi(*arg + 6)) <= 0)
+			return wf_complain(WF_EXIT_WEFT,
+					   "stacks: wrong option '%s'; see "
+					   "'weft stacks --help'",
+					   *arg);
+	}
+	if (o->which == NULL)
+		return wf_complain(WF_EXIT_WEFT,
+				   "usage: weft stacks [OPTIONS] PID|CORE");
+	return 0;
+}
+
+/* --- equal stacks -------------------------------------------------------- */
+
+static uint64_t hash(const struct wf_see_stack *s, enum wf_see_state state)
+{
+	uint64_t h = (uint64_t)state << 8 | (uint64_t)s->end;
+
+	for (uint32_t i = 0; i < s->nr; i++)
+		h = (h ^ s->frames[i].address) * 0x9e3779b97f4a7c15ULL ^
+		    h >> 29;
+	return h ^ h >> 32;
+}
+
+static bool is_equal(const struct wf_stack_group *g,
+		     const struct wf_see_stack *s, enum wf_see_state state)
+{
+	if (g->state != state || g->end != s->end || g->nr_frames != s->nr)
+		return false;
+	for (uint32_t i = 0; i < s->nr; i++)
+		if (g->frames[i].address != s->frames[i].address ||
+		    g->frames[i].is_guess != s->frames[i].is_guess)
+			return false;
+	return true;
+}
+
+/* A group of its own for the first thread with this stack. */
+static struct wf_stack_group *add_group(struct groups *all,
+					const struct wf_see_stack *s,
+					enum wf_see_state state)
+{
+	struct wf_stack_group *g = &all->groups[all->nr];
+
+	g->frames = malloc((s->nr + 1) * sizeof(*g->frames));
+	if (g->frames == NULL)
+		return NULL;
+	memcpy(g->frames, s->frames, s->nr * sizeof(*g->frames));
+	g->nr_frames = s->nr;
+	g->state = state;
+	g->end = s->end;
+	all->nr++;
+	return g;
+}
+
+static struct wf_stack_group *group_of(struct groups *all,
+				       const struct wf_see_stack *s,
+				       enum wf_see_state state)
+{
+	uint32_t mask = all->size - 1, i = (uint32_t)hash(s, state) & mask;
+	struct wf_stack_group *g;
+
+	for (; all->table[i] != 0; i = (i + 1) & mask) {
+		g = &all->groups[all->table[i] - 1];
+		if (is_equal(g, s, state))
+			return g;
+	}
+	g = add_group(all, s, state);
+	if (g != NULL)
+		all->table[i] = all->nr;
+	return g;
+}
+
+/* The array of threads grows at each power of two. */
+static int add(struct groups *all, const struct wf_see_stack *s,
+	       const struct wf_see_thread *t)
+{
+	struct wf_stack_group *g = group_of(all, s, t->state);
+
+	if (g == NULL)
+		return -ENOMEM;
+	if ((g->nr & (g->nr - 1)) == 0) {
+		void *more = realloc((void *)g->threads,
+				     (g->nr == 0 ? 1 : 2 * (size_t)g->nr) *
+					     sizeof(*g->threads));
+
+		if (more == NULL)
+			return -ENOMEM;
+		g->threads = more;
+	}
+	g->threads[g->nr++] = t;
+	return 0;
+}
+
+static int begin(struct groups *all, uint32_t nr_threads)
+{
+	*all = (struct groups){ .size = 16 };
+	while (all->size < 2 * nr_threads)
+		all->size *= 2;
+	all->groups = calloc(nr_threads + 1, sizeof(*all->groups));
+	all->table = calloc(all->size, sizeof(*all->table));
+	return all->groups != NULL && all->table != NULL ? 0 : -ENOMEM;
+}
+
+static void end(struct groups *all)
+{
+	for (uint32_t i = 0; i < all->nr; i++) {
+		free(all->groups[i].frames);
+		free((void *)all->groups[i].threads);
+	}
+	free(all->groups);
+	free(all->table);
+}
+
+/* The most threads first. */
+static int compare(const void *a, const void *b)
+{
+	const struct wf_stack_group *x = a, *y = b;
+
+	if (x->nr != y->nr)
+		return x->nr > y->nr ? -1 : 1;
+	return x->threads[0]->index < y->threads[0]->index ? -1 : 1;
+}
+
+/* --- the command --------------------------------------------------------- */
+
+static int read_stacks(const struct wf_see *see, const struct options *o,
+		       const struct wf_see_table *table,
+		       struct wf_see_objects *objects, struct groups *all)
+{
+	struct wf_see_unwinder *unwinder = wf_see_unwinder_new(objects);
+	static struct wf_see_stack stack;
+	int err = unwinder != NULL ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < table->nr && err == 0; i++) {
+		const struct wf_see_thread *t = &table->threads[i];
+
+		if (o->tid != 0 && t->tid != o->tid && t->carrier_tid != o->tid)
+			continue;
+		err = wf_see_stack_read(see, unwinder, t, &stack);
+		if (err == 0)
+			err = add(all, &stack, t);
+	}
+	wf_see_unwinder_free(unwinder);
+	qsort(all->groups, all->nr, sizeof(*all->groups), compare);
+	return err;
+}
+
+static int report(const struct wf_see *see, const struct options *o,
+		  const struct wf_see_table *table)
+{
+	struct wf_see_objects objects = { .see = see };
+	struct groups all;
+	int err = begin(&all, table->nr);
+
+	if (err == 0)
+		err = read_stacks(see, o, table, &objects, &all);
+	if (err == 0)
+		wf_stacks_print(see, &objects, all.groups, all.nr);
+	end(&all);
+	wf_see_objects_free(&objects);
+	return err;
+}
+
+int wf_stacks_main(char **argv)
+{
+	struct options o = { 0 };
+	struct wf_see_table table = { 0 };
+	struct wf_see *see = NULL;
+	int err;
+
+	if (argv[1] != NULL && wf_asks_for_help(argv[1])) {
+		wf_stacks_help(stdout);
+		return 0;
+	}
+	err = parse(argv, &o);
+	if (err != 0)
+		return err;
+	err = wf_see_open(o.which, &see);
+	if (err == 0)
+		err = wf_see_threads(see, &table);
+	if (err == 0)
+		err = report(see, &o, &table);
+	wf_see_table_free(&table);
+	wf_see_close(see);
+	if (err < 0)
+		return wf_complain(WF_EXIT_WEFT, "%s: %s", o.which,
+				   wf_see_error_text(err));
+	return 0;
+}
