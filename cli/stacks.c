@@ -11,6 +11,7 @@
 struct options {
 	const char *which;
 	int tid;
+	bool folded, json, no_stop;
 };
 
 struct groups {
@@ -24,13 +25,30 @@ void wf_stacks_help(FILE *to)
 	      "Prints the stacks of the threads of a process on weft, or of "
 	      "its core file, also\nof threads that wait. Equal stacks are "
 	      "printed once, the most frequent first.\n"
+	      "The kernel thread of a thread that runs is stopped for a "
+	      "moment.\n"
 	      "A frame with '?' was found by the frame pointer, and may be "
 	      "wrong.\n\n"
 	      "  --tid=TID         only the thread with this id, or the one "
 	      "on the kernel\n"
-	      "                    thread with this id\n\n"
+	      "                    thread with this id\n"
+	      "  --no-stop         leave out threads that run: no kernel "
+	      "thread is stopped\n"
+	      "  --folded          a line for each stack, for flame graphs\n"
+	      "  --json            all that is known, for programs\n\n"
 	      "Exit status: 0, or 125 if the threads cannot be read.\n",
 	      to);
+}
+
+static bool parse_option(const char *arg, struct options *o)
+{
+	if (strcmp(arg, "--folded") == 0)
+		return o->folded = true;
+	if (strcmp(arg, "--no-stop") == 0)
+		return o->no_stop = true;
+	if (strcmp(arg, "--json") == 0)
+		return o->json = true;
+	return strncmp(arg, "--tid=", 6) == 0 && (o->tid = atoi(arg + 6)) > 0;
 }
 
 static int parse(char **argv, struct options *o)
@@ -42,8 +60,7 @@ static int parse(char **argv, struct options *o)
 			return wf_complain(WF_EXIT_WEFT,
 					   "stacks takes one process or core "
 					   "file");
-		else if (strncmp(*arg, "--tid=", 6) != 0 ||
-			 (o->tid = atoi(*arg + 6)) <= 0)
+		else if (!parse_option(*arg, o))
 			return wf_complain(WF_EXIT_WEFT,
 					   "stacks: wrong option '%s'; see "
 					   "'weft stacks --help'",
@@ -181,9 +198,8 @@ static int read_stacks(const struct wf_see *see, const struct options *o,
 
 		if (o->tid != 0 && t->tid != o->tid && t->carrier_tid != o->tid)
 			continue;
-		err = wf_see_stack_read(see, unwinder, t, &stack);
-		if (err == 0)
-			err = add(all, &stack, t);
+		err = wf_see_stack_read(see, unwinder, t, !o->no_stop, &stack);
+		err = err == 0 ? add(all, &stack, t) : err < 0 ? err : 0;
 	}
 	wf_see_unwinder_free(unwinder);
 	qsort(all->groups, all->nr, sizeof(*all->groups), compare);
@@ -199,7 +215,11 @@ static int report(const struct wf_see *see, const struct options *o,
 
 	if (err == 0)
 		err = read_stacks(see, o, table, &objects, &all);
-	if (err == 0)
+	if (err == 0 && o->json)
+		wf_stacks_json(see, &objects, all.groups, all.nr);
+	else if (err == 0 && o->folded)
+		wf_stacks_folded(see, &objects, all.groups, all.nr);
+	else if (err == 0)
 		wf_stacks_print(see, &objects, all.groups, all.nr);
 	end(&all);
 	wf_see_objects_free(&objects);

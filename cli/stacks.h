@@ -9,6 +9,7 @@
 
 #include "see/objects.h"
 #include "see/stack.h"
+#include "see/text.h"
 
 /* Threads in one state, with frames at the same addresses. */
 struct wf_stack_group {
@@ -20,7 +21,25 @@ struct wf_stack_group {
 	uint32_t nr;
 };
 
+/* A frame in the source and in its file. */
+struct wf_stack_place {
+	char *function;	    /* NULL: not known. To be freed */
+	uint64_t offset;    /* from the function's begin */
+	const char *source; /* name of its file without folders, or NULL */
+	int line;
+	char object[WF_SEE_TEXT]; /* file and offset */
+};
+void wf_stacks_place_of(const struct wf_see *see,
+			struct wf_see_objects *objects,
+			const struct wf_see_frame *frame,
+			struct wf_stack_place *ret_place);
+
+/* For people, as JSON, and in the form that flame graphs are made of. */
 void wf_stacks_print(const struct wf_see *see, struct wf_see_objects *objects,
 		     const struct wf_stack_group *groups, uint32_t nr);
+void wf_stacks_json(const struct wf_see *see, struct wf_see_objects *objects,
+		    const struct wf_stack_group *groups, uint32_t nr);
+void wf_stacks_folded(const struct wf_see *see, struct wf_see_objects *objects,
+		      const struct wf_stack_group *groups, uint32_t nr);
 
 #endif

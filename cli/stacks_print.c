@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "see/text.h"
+#include "see/demangle.h"
 #include "stacks.h"
 
 /* Threads of a group that are named. */
@@ -13,7 +14,7 @@ static const char *const ends[] = {
 	[WF_SEE_END_ROOM] = "and more frames",
 	[WF_SEE_END_LOST] = "the rest of the stack is not known",
 	[WF_SEE_END_TORN] = "the stack changed each time that it was read",
-	[WF_SEE_END_RUNS] = "it runs, so its registers are not in memory",
+	[WF_SEE_END_RUNS] = "it runs, and was not stopped",
 };
 
 static void print_threads(const struct wf_stack_group *g)
@@ -32,43 +33,49 @@ static void print_threads(const struct wf_stack_group *g)
 	putchar('\n');
 }
 
-/* Compilers and linkers append what the source does not have. */
-static int name_length(const char *name)
+void wf_stacks_place_of(const struct wf_see *see,
+			struct wf_see_objects *objects,
+			const struct wf_see_frame *frame,
+			struct wf_stack_place *ret_place)
 {
-	const char *end = strstr(name, ".lto_priv.");
+	uint64_t address = frame->address - frame->is_call;
+	struct wf_see_object *object = wf_see_object_at(objects, address);
+	struct wf_see_symbol symbol = { 0 };
+	const char *slash;
 
-	if (end == NULL)
-		end = strchr(name, '@'); /* the symbol's version */
-	return (int)(end != NULL && end != name ? (size_t)(end - name) :
-						  strlen(name));
+	if (object != NULL)
+		wf_see_symbol(object, address, &symbol);
+	*ret_place = (struct wf_stack_place){
+		.offset = symbol.offset + frame->is_call,
+		.source = symbol.file,
+		.line = symbol.line,
+	};
+	if (symbol.name != NULL)
+		ret_place->function = wf_see_demangle(symbol.name);
+	wf_see_place(see, frame->address, ret_place->object,
+		     sizeof(ret_place->object));
+	slash = symbol.file != NULL ? strrchr(symbol.file, '/') : NULL;
+	if (slash != NULL)
+		ret_place->source = slash + 1;
 }
 
 static void print_frame(const struct wf_see *see,
 			struct wf_see_objects *objects,
 			const struct wf_see_frame *frame)
 {
-	uint64_t address = frame->address - frame->is_call;
-	struct wf_see_object *object = wf_see_object_at(objects, address);
-	struct wf_see_symbol symbol = { 0 };
-	char place[WF_SEE_TEXT];
+	struct wf_stack_place place;
 
-	if (object != NULL)
-		wf_see_symbol(object, address, &symbol);
-	wf_see_place(see, frame->address, place, sizeof(place));
+	wf_stacks_place_of(see, objects, frame, &place);
 	printf("    %s", frame->is_guess ? "? " : "");
-	if (symbol.name == NULL) {
-		printf("%s\n", place);
+	if (place.function == NULL) {
+		printf("%s\n", place.object);
 		return;
 	}
-	printf("%.*s+0x%" PRIx64, name_length(symbol.name), symbol.name,
-	       symbol.offset + frame->is_call);
-	if (symbol.file != NULL) {
-		const char *slash = strrchr(symbol.file, '/');
-
-		printf(" at %s:%d", slash != NULL ? slash + 1 : symbol.file,
-		       symbol.line);
-	}
-	printf(" (%s)\n", place);
+	printf("%s+0x%" PRIx64, place.function, place.offset);
+	if (place.source != NULL)
+		printf(" at %s:%d", place.source, place.line);
+	printf(" (%s)\n", place.object);
+	free(place.function);
 }
 
 void wf_stacks_print(const struct wf_see *see, struct wf_see_objects *objects,

@@ -20,6 +20,7 @@
 struct wf_see_name {
 	uint64_t start, bytes; /* in the object's own addresses */
 	const char *name;
+	bool has_no_size; /* bytes: as far as its section */
 };
 
 struct wf_see_object {

@@ -8,6 +8,10 @@
  *     frames are walked. Then the record is read once more.
  * STACK-3. The copy grows only as far as the walk needs it: most threads wait
  *     in a few KiB of stack.
+ * STACK-4. A kernel thread that was stopped runs the thread if its thread
+ *     register says so, and the record has no saved registers. In the middle of
+ *     a switch it may be on the stack of the next thread already: then the
+ *     registers are saved (SWITCH-5).
  */
 #include "stack.h"
 
@@ -15,9 +19,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stop.h"
 #include "threads.h"
 
-enum { TRIES = 6, FIRST_BYTES = 8 << 10, MOST_BYTES = 2 << 20 };
+enum { TRIES = 20, FIRST_BYTES = 8 << 10, MOST_BYTES = 2 << 20 };
 
 struct reading {
 	struct wf_see_reading base;
@@ -56,41 +61,32 @@ static bool is_same(const struct moment *a, const struct moment *b)
 	       a->generation == b->generation;
 }
 
-/* The thread's own data lies above its stack. */
-static size_t bytes_of(const struct wf_see_thread *t, size_t room)
-{
-	uint64_t sp = t->saved_sp;
-
-	return t->pthread > sp && t->pthread - sp < room ?
-		       (size_t)(t->pthread - sp) :
-		       room;
-}
-
-/* False: the thread ran meanwhile. */
+/* STACK-1. False: the thread ran meanwhile. */
 static bool copy_stack(struct reading *r, struct wf_see_memory *memory)
 {
 	const struct wf_see_source *source = r->base.source;
 	struct wf_see_thread *t = &r->thread;
 	struct moment before = moment_of(r), after;
+	struct wf_see_registers registers;
 	size_t nr;
 
 	if ((int)(int32_t)before.tid != t->tid || before.sp == 0)
 		return false;
 	wf_see_registers_read(&r->base, before.sp, t);
-	nr = bytes_of(t, r->room);
-	nr = source->read(source, t->saved_sp, r->copy, nr);
-	*memory = (struct wf_see_memory){ .start = t->saved_sp,
+	registers = t->registers;
+	nr = source->read(source, registers.rsp, r->copy, r->room);
+	*memory = (struct wf_see_memory){ .start = registers.rsp,
 					  .copy = r->copy,
 					  .bytes = nr };
 	if (!is_live(r))
 		return true;
-	if (source->read(source, t->saved_sp, r->again, nr) != nr ||
+	if (source->read(source, registers.rsp, r->again, nr) != nr ||
 	    memcmp(r->copy, r->again, nr) != 0)
 		return false;
-	/* The registers of the copy are those that are believed. */
 	wf_see_registers_read(&r->base, before.sp, t);
 	after = moment_of(r);
-	return is_same(&before, &after);
+	return is_same(&before, &after) &&
+	       memcmp(&registers, &t->registers, sizeof(registers)) == 0;
 }
 
 static struct wf_see_cpu cpu_of(const struct wf_see_thread *t)
@@ -148,42 +144,84 @@ static int try_read(const struct wf_see *see, struct reading *r,
 	return before.sp == r->thread.saved_sp && is_same(&before, &after);
 }
 
-/* A thread that has not begun is at its start routine. */
+/* A new thread is at its start routine, and one that has ended nowhere. */
 static void set_entry(const struct wf_see_thread *t, struct wf_see_stack *stack)
 {
 	*stack->frames = (struct wf_see_frame){ .address = t->start };
-	stack->nr = t->start != 0;
+	stack->nr = t->start != 0 && t->state != WF_SEE_EXITED;
 	stack->end = WF_SEE_END_WHOLE;
+}
+
+/* STACK-4. Returns as try_read. */
+static int try_running(const struct wf_see *see, struct reading *r,
+		       struct wf_see_unwinder *unwinder,
+		       struct wf_see_stack *stack)
+{
+	const struct wf_see_source *source = r->base.source;
+	struct wf_see_memory memory = { .see = see, .copy = r->copy };
+	struct wf_see_stopped stopped;
+
+	if (r->thread.carrier_tid <= 0 ||
+	    !wf_see_stop(wf_see_outer_tid(source, r->thread.carrier_tid),
+			 &stopped))
+		return 0;
+	if (stopped.thread_register != r->thread.pthread ||
+	    peek(r, &r->base.items->thread_sp) != 0) {
+		wf_see_go_on(&stopped);
+		return 0;
+	}
+	memory.start = stopped.cpu.value[WF_SEE_DWARF_RSP];
+	memory.bytes = source->read(source, memory.start, r->copy, r->room);
+	stack->nr = wf_see_unwind(unwinder, &memory, &stopped.cpu,
+				  stack->frames, WF_SEE_MAX_FRAMES,
+				  &stack->end);
+	wf_see_go_on(&stopped);
+	return 1;
+}
+
+/* Returns as try_read. */
+static int try_any(const struct wf_see *see, struct reading *r,
+		   struct wf_see_unwinder *unwinder, bool may_stop,
+		   struct wf_see_stack *stack)
+{
+	if (r->thread.registers_from == WF_SEE_REGISTERS_ENTRY ||
+	    r->thread.state == WF_SEE_EXITED) {
+		set_entry(&r->thread, stack);
+		return 1;
+	}
+	if (r->thread.registers_from != WF_SEE_REGISTERS_NONE)
+		return try_read(see, r, unwinder, stack);
+	stack->end = WF_SEE_END_RUNS;
+	return may_stop && is_live(r) ? try_running(see, r, unwinder, stack) :
+					1;
 }
 
 int wf_see_stack_read(const struct wf_see *see,
 		      struct wf_see_unwinder *unwinder,
-		      const struct wf_see_thread *thread,
+		      const struct wf_see_thread *thread, bool may_stop,
 		      struct wf_see_stack *ret_stack)
 {
 	struct reading r = { .thread = *thread };
+	enum wf_see_end end = WF_SEE_END_TORN;
+	bool has_ended = false;
 	int done = 0;
 
-	ret_stack->nr = 0;
-	ret_stack->end = WF_SEE_END_WHOLE;
-	if (thread->state == WF_SEE_EXITED)
-		return 0;
-	if (thread->registers_from == WF_SEE_REGISTERS_ENTRY) {
-		set_entry(thread, ret_stack);
-		return 0;
-	}
-	ret_stack->end = WF_SEE_END_RUNS;
-	if (thread->registers_from == WF_SEE_REGISTERS_NONE)
-		return 0;
 	if (wf_see_begin(see, &r.base) < 0 || !grow(&r, FIRST_BYTES))
 		done = -ENOMEM;
-	for (int i = 0; i < TRIES && done == 0; i++)
-		done = try_read(see, &r, unwinder, ret_stack);
+	for (int i = 0; i < TRIES && done == 0; i++) {
+		ret_stack->nr = 0;
+		has_ended = i > 0 && !wf_see_thread_again(&r.base, &r.thread);
+		if (has_ended)
+			break;
+		done = try_any(see, &r, unwinder, may_stop, ret_stack);
+		if (r.thread.registers_from == WF_SEE_REGISTERS_NONE)
+			end = WF_SEE_END_RUNS;
+	}
 	if (done == 0) {
 		ret_stack->nr = 0;
-		ret_stack->end = WF_SEE_END_TORN;
+		ret_stack->end = end;
 	}
 	free(r.copy);
 	free(r.again);
-	return done < 0 ? done : 0;
+	return done < 0 ? done : has_ended;
 }

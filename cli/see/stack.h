@@ -17,10 +17,14 @@ struct wf_see_stack {
 	enum wf_see_end end;
 };
 
-/* Returns 0 or -ENOMEM. A thread that has no stack has 0 frames. */
+/*
+ * Returns 0, 1 if the thread has ended meanwhile, or -ENOMEM. A thread that has
+ * no stack has 0 frames. may_stop: the kernel thread of a running thread may be
+ * stopped for a moment.
+ */
 int wf_see_stack_read(const struct wf_see *see,
 		      struct wf_see_unwinder *unwinder,
-		      const struct wf_see_thread *thread,
+		      const struct wf_see_thread *thread, bool may_stop,
 		      struct wf_see_stack *ret_stack);
 
 #endif

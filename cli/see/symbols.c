@@ -28,6 +28,18 @@ static Elf_Scn *section_of(Elf *elf, GElf_Word type, GElf_Shdr *ret_header)
 	return NULL;
 }
 
+/* Bytes from a symbol to the end of its section. */
+static uint64_t section_rest(Elf *elf, const GElf_Sym *s)
+{
+	Elf_Scn *section = elf_getscn(elf, s->st_shndx);
+	GElf_Shdr h;
+
+	if (section == NULL || gelf_getshdr(section, &h) == NULL ||
+	    s->st_value - h.sh_addr >= h.sh_size)
+		return 0;
+	return h.sh_size - (s->st_value - h.sh_addr);
+}
+
 static void add_name(struct wf_see_object *o, Elf *elf, const GElf_Shdr *h,
 		     const GElf_Sym *s)
 {
@@ -40,8 +52,12 @@ static void add_name(struct wf_see_object *o, Elf *elf, const GElf_Shdr *h,
 	name = elf_strptr(elf, h->sh_link, s->st_name);
 	if (name == NULL || name[0] == '\0')
 		return;
-	o->names[o->nr_names++] =
-		(struct wf_see_name){ s->st_value, s->st_size, name };
+	o->names[o->nr_names++] = (struct wf_see_name){
+		.start = s->st_value,
+		.bytes = s->st_size != 0 ? s->st_size : section_rest(elf, s),
+		.name = name,
+		.has_no_size = s->st_size == 0,
+	};
 }
 
 /* Symbols with a size come before those without at the same address. */
@@ -51,6 +67,8 @@ static int by_start(const void *a, const void *b)
 
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
+	if (x->has_no_size != y->has_no_size)
+		return x->has_no_size ? 1 : -1;
 	if (x->bytes != y->bytes)
 		return x->bytes > y->bytes ? -1 : 1;
 	return strcmp(x->name, y->name);
@@ -177,9 +195,8 @@ static const struct wf_see_name *find_name(const struct wf_see_object *o,
 
 		while (low > 0 && o->names[low - 1].start == n->start)
 			n = &o->names[--low];
-		if (address - n->start < n->bytes)
-			return n;
-		if (n->bytes == 0 && i == 0 && address - n->start < 0x1000)
+		if (address - n->start < n->bytes &&
+		    (i == 0 || !n->has_no_size))
 			return n;
 	}
 	return NULL;

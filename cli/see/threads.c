@@ -139,8 +139,11 @@ static bool set_running(const struct wf_see_reading *r,
 static void set_queue(const struct wf_see_reading *r,
 		      const struct wf_see_raw *raw, struct wf_see_thread *t)
 {
-	uint16_t place = r->places[t->index];
+	uint16_t place;
 
+	if (r->places == NULL)
+		return;
+	place = r->places[t->index];
 	t->queue = raw->rt_list != 0 ? "real-time" : wf_see_place_name(place);
 	t->queue_vp = raw->rt_list != 0 ? -1 : wf_see_place_vp(place);
 }
@@ -258,6 +261,17 @@ static bool read_row(const struct wf_see_reading *r, char *copy,
 	t->wait_kind = NULL;
 	t->registers_from = WF_SEE_REGISTERS_NONE;
 	return true;
+}
+
+bool wf_see_thread_again(const struct wf_see_reading *r,
+			 struct wf_see_thread *t)
+{
+	char copy[WF_SEE_MAX_RECORD];
+	size_t bytes = r->items->thread_bytes;
+	int tid = t->tid;
+
+	return r->source->read(r->source, t->record, copy, bytes) == bytes &&
+	       read_row(r, copy, t) && t->tid == tid;
 }
 
 static int append(struct wf_see_table *table, const struct wf_see_thread *t)

@@ -34,7 +34,7 @@ struct wf_see_reading {
 	uint32_t nr;	  /* records */
 	uint64_t vps;
 	uint32_t nr_vps;
-	uint16_t *places; /* by index: where it is queued; queues.c */
+	uint16_t *places; /* by index: where it is queued; queues.c. Or NULL */
 	int64_t now_ns;
 };
 
@@ -60,6 +60,10 @@ int wf_see_wait_owner(const struct wf_see_reading *r,
 /* Reads the registers that are saved at sp; 0: none are. */
 void wf_see_registers_read(const struct wf_see_reading *r, uint64_t sp,
 			   struct wf_see_thread *t);
+
+/* Fills the row of a thread anew. False: the thread is no more. */
+bool wf_see_thread_again(const struct wf_see_reading *r,
+			 struct wf_see_thread *t);
 
 /* Fills r, without places. Returns 0 or an error. */
 int wf_see_begin(const struct wf_see *see, struct wf_see_reading *r);

@@ -1,20 +1,26 @@
 # SPDX-License-Identifier: MIT
 """weft stacks shows the calls in which the program's threads are."""
 
+import json
 import re
 import subprocess
+import time
 
 import pytest
 
 import cores
-from outside import BUILD, await_dump, weft
+from outside import BUILD, LIMIT_S, await_dump, weft
 
 if "without libdw" in weft("stacks", "--help").stdout:
     pytest.skip("built without libdw", allow_module_level=True)
 
 GROUP = re.compile(r"(\d+) threads?, (\S+): (.*)")
-FRAME = re.compile(r"    (\? )?(?:(\S+)\+0x[0-9a-f]+ )?(?:at (\S+):(\d+) )?"
-                   r"\(?(\S+)\+(0x[0-9a-f]+)\)?")
+FRAME = re.compile(
+    r"    (?P<guess>\? )?"
+    r"(?:(?P<name>.+)\+0x[0-9a-f]+ (?:at (?P<source>\S+):(?P<line>\d+) )?"
+    r"\((?P<object>\S+)\+0x[0-9a-f]+\)|"
+    r"(?P<place>\S+)\+0x[0-9a-f]+|(?P<none>0x[0-9a-f]+)|"
+    r"\((?P<end>.*)\))")
 
 
 def parse(text):
@@ -38,7 +44,7 @@ def stacks(which, *options):
 
 
 def names(frames):
-    return [frame[2] for frame in frames]
+    return [frame["name"] for frame in frames]
 
 
 def depths_of(program):
@@ -53,7 +59,7 @@ def check_depths(groups, rows, nr):
     for number, state, tids, frames in groups:
         called = names(frames)
         assert (number, state) == (1, "parked")
-        assert not any(frame[1] for frame in frames)
+        assert not any(frame["guess"] for frame in frames)
         if "main" in called:
             assert called[-1] == "_start"
             continue
@@ -61,7 +67,8 @@ def check_depths(groups, rows, nr):
         assert called.index("begin") == called.index("descend") + \
             called.count("descend")
         found[tids[0]] = called.count("descend")
-        lines = {(f[3], f[4]) for f in frames if f[2] == "descend"}
+        lines = {(f["source"], f["line"]) for f in frames
+                 if f["name"] == "descend"}
         assert {name for name, _ in lines} == {"depths.c"}
         assert len(lines) == (1 if rows[tids[0]] == 1 else 2)
     assert found == rows
@@ -92,12 +99,13 @@ def test_a_stripped_program_has_its_offsets(start, tmp_path):
     program = start("see_depths", 20, path=stripped)
     rows = depths_of(program)
     for _, _, tids, frames in stacks(program.pid):
-        own = [frame for frame in frames if frame[5] == "see_depths"]
+        own = [f for f in frames
+               if "see_depths" in (f["object"], f["place"])]
         if tids[0] == program.pid:
             continue
-        assert [frame[2] for frame in own] == [None] * len(own)
+        assert names(own) == [None] * len(own)
         assert len(own) == rows[tids[0]] + 1  # and the start routine
-        assert not any(frame[1] for frame in frames)
+        assert not any(frame["guess"] for frame in frames)
 
 
 def test_equal_stacks_are_printed_once(start):
@@ -121,6 +129,111 @@ def test_equal_stacks_are_printed_once(start):
         assert sum(group[0] for group in mine) == len(kinds[kind])
         assert all(set(group[2]) <= kinds[kind] for group in mine)
         assert max(group[0] for group in mine) > len(kinds[kind]) // 2
+
+
+def test_names_of_cxx_are_demangled(start):
+    if not (BUILD / "test/see/see_till").exists():
+        pytest.skip("there is no C++ compiler")
+    program = start("see_till")
+    program.read()
+    await_dump(program.pid, lambda threads: [
+        t["state"] for t in threads] == ["parked"] * 2)
+    seller = next(names(group[3]) for group in stacks(program.pid)
+                  if "main" not in names(group[3]))
+    if any(name and name.startswith("_ZN4shop") for name in seller):
+        pytest.skip("built without a demangler")
+    first = seller.index("shop::Till::sell(int) const")
+    assert seller[first - 1].startswith("long shop::wait_for<std::vector<int")
+    assert "main::{lambda()#1}" in seller[first + 1]
+
+
+def dump_of(which, *options):
+    text = weft("stacks", "--json", *options, which).stdout
+    return json.loads(text)["stackDump"]["stacks"]
+
+
+def functions(stack):
+    return [frame.get("function") for frame in stack["frames"]]
+
+
+def test_json_and_folded_say_the_same(start):
+    program = start("see_depths", 30)
+    rows = depths_of(program)
+    found = dump_of(program.pid)
+    depths = {stack["threads"][0]["tid"]: functions(stack).count("descend")
+              for stack in found}
+    assert depths == {**rows, program.pid: 0}
+    assert {stack["end"] for stack in found} == {"whole"}
+    lines = weft("stacks", "--folded", program.pid).stdout.splitlines()
+    assert sorted(lines) == sorted(
+        ";".join(reversed(functions(stack))) + " 1" for stack in found)
+
+
+def test_threads_that_do_not_wait_have_stacks(start):
+    """One runs, two were preempted, one is in a system call."""
+    program = start("see_states", options=["--vps", "1"])
+    states = dict(reversed(line.split()) for line in program.read())
+    spinning = {int(line.split()[0]) for line in program.lines
+                if line.endswith("computes")}
+    preempted, running = set(), set()
+    end = time.monotonic() + LIMIT_S
+    while preempted != spinning or running != spinning:
+        assert time.monotonic() < end
+        by_tid = {t["tid"]: (functions(stack), stack)
+                  for stack in dump_of(program.pid)
+                  for t in stack["threads"]}
+        assert by_tid[int(states["exited"])][0] == []
+        called, stack = by_tid[int(states["system-call"])]
+        if "call" not in called:
+            continue  # not there yet
+        assert called.index("call") > called.index("syscall") >= 0
+        assert called[-1] == "wf_arch_thread_entry"
+        for tid in spinning:
+            called, stack = by_tid[tid]
+            if stack["end"] == "whole":
+                assert "spin" in called
+                assert called[-1] == "wf_arch_thread_entry"
+                (running if stack["state"] == "running" else
+                 preempted).add(tid)
+    for stack in dump_of(program.pid, "--no-stop"):
+        if stack["state"] in ("running", "system-call"):
+            assert stack["end"] == "runs" and not stack["frames"]
+
+
+def check_storm(stack, kinds):
+    """How many threads of it were read."""
+    called = functions(stack)
+    if stack["end"] != "whole":
+        assert stack["end"] in ("changing", "runs", "lost"), stack
+        return 0
+    for thread in stack["threads"]:
+        # An entry of the linker's table of calls has no symbol.
+        own = [f["function"] for f in stack["frames"]
+               if f["place"].startswith("see_storm+") and "function" in f]
+        if thread["startAddress"] == "0x0":
+            assert own in (["main", "_start"], ["_start"]), stack
+            continue
+        assert own in ([kinds[thread["startAddress"]]], []), (thread, stack)
+        assert called == [] or called[-1] in (
+            "wf_arch_thread_entry", *own), stack
+    return len(stack["threads"])
+
+
+def test_no_frame_of_a_busy_program_is_wrong(start):
+    program = start("see_storm", options=["--vps", "2"])
+    names_of = {"mutex": ["lock", "turn"], "semaphore": ["post", "answer"],
+                "sleep": ["nap"], "join": ["create"]}
+    kinds = {}
+    for line in program.read():
+        address, kind = line.split()
+        kinds[address] = names_of[kind].pop(0)
+    walked = seen = 0
+    for _ in range(60):
+        for stack in dump_of(program.pid):
+            seen += len(stack["threads"])
+            walked += check_storm(stack, kinds)
+    assert seen > 60 * 60
+    assert walked > 0.95 * seen, (walked, seen)
 
 
 @pytest.mark.parametrize("arguments", [
