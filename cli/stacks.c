@@ -7,11 +7,12 @@
 #include <string.h>
 
 #include "cli.h"
+#include "stacks_own.h"
 
 struct options {
 	const char *which;
 	int tid;
-	bool folded, json, no_stop;
+	bool folded, json, no_stop, runtime;
 };
 
 struct groups {
@@ -34,6 +35,7 @@ void wf_stacks_help(FILE *to)
 	      "                    thread with this id\n"
 	      "  --no-stop         leave out threads that run: no kernel "
 	      "thread is stopped\n"
+	      "  --runtime         weft's own frames, too\n"
 	      "  --folded          a line for each stack, for flame graphs\n"
 	      "  --json            all that is known, for programs\n\n"
 	      "Exit status: 0, or 125 if the threads cannot be read.\n",
@@ -44,6 +46,8 @@ static bool parse_option(const char *arg, struct options *o)
 {
 	if (strcmp(arg, "--folded") == 0)
 		return o->folded = true;
+	if (strcmp(arg, "--runtime") == 0)
+		return o->runtime = true;
 	if (strcmp(arg, "--no-stop") == 0)
 		return o->no_stop = true;
 	if (strcmp(arg, "--json") == 0)
@@ -189,6 +193,7 @@ static int read_stacks(const struct wf_see *see, const struct options *o,
 		       const struct wf_see_table *table,
 		       struct wf_see_objects *objects, struct groups *all)
 {
+	struct wf_own_code own = wf_own_code_of(see);
 	struct wf_see_unwinder *unwinder = wf_see_unwinder_new(objects);
 	static struct wf_see_stack stack;
 	int err = unwinder != NULL ? 0 : -ENOMEM;
@@ -199,6 +204,8 @@ static int read_stacks(const struct wf_see *see, const struct options *o,
 		if (o->tid != 0 && t->tid != o->tid && t->carrier_tid != o->tid)
 			continue;
 		err = wf_see_stack_read(see, unwinder, t, !o->no_stop, &stack);
+		if (err == 0 && !o->runtime)
+			wf_stack_cut_own(&own, objects, &stack);
 		err = err == 0 ? add(all, &stack, t) : err < 0 ? err : 0;
 	}
 	wf_see_unwinder_free(unwinder);

@@ -71,8 +71,10 @@ static void print_frame(const struct wf_see *see,
 		printf("%s\n", place.object);
 		return;
 	}
-	printf("%s+0x%" PRIx64, place.function, place.offset);
-	if (place.source != NULL)
+	printf("%s", place.function);
+	if (place.offset != 0)
+		printf("+0x%" PRIx64, place.offset);
+	if (place.offset != 0 && place.source != NULL)
 		printf(" at %s:%d", place.source, place.line);
 	printf(" (%s)\n", place.object);
 	free(place.function);

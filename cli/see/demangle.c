@@ -13,11 +13,18 @@
 /* "symbol.lto_priv.0" and "symbol@@VERSION" without what was appended. */
 static size_t length_of(const char *name)
 {
-	const char *end = strstr(name, ".lto_priv.");
+	static const char *const endings[] = {
+		"@", ".lto_priv.", ".cold", ".part.", ".constprop.", ".isra."
+	};
+	size_t len = strlen(name);
 
-	if (end == NULL)
-		end = strchr(name, '@');
-	return end != NULL && end != name ? (size_t)(end - name) : strlen(name);
+	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+		const char *end = strstr(name, endings[i]);
+
+		if (end != NULL && end != name && (size_t)(end - name) < len)
+			len = (size_t)(end - name);
+	}
+	return len;
 }
 
 /* Rust's hash: "::h" and 16 digits. */

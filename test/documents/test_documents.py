@@ -294,6 +294,7 @@ SHOWN = {
     "       TID  NAME": "output of weft threads; test/see checks such lines",
     "Deadlock of": "output of weft threads --waits; the same",
     "2 threads, parked": "output of weft stacks; test/see checks such lines",
+    "page;lock 2": "output of weft stacks --folded; the same",
     "find_package(weft": "test/packages/test_find.py builds with it",
     "weft = dependency(": "test/packages/test_find.py builds with it",
     "meson setup build -Dtests": "test/packages/test_dist.py builds so",

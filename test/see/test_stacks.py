@@ -17,7 +17,7 @@ if "without libdw" in weft("stacks", "--help").stdout:
 GROUP = re.compile(r"(\d+) threads?, (\S+): (.*)")
 FRAME = re.compile(
     r"    (?P<guess>\? )?"
-    r"(?:(?P<name>.+)\+0x[0-9a-f]+ (?:at (?P<source>\S+):(?P<line>\d+) )?"
+    r"(?:(?P<name>.+?)(?:\+0x[0-9a-f]+)? (?:at (?P<source>\S+):(?P<line>\d+) )?"
     r"\((?P<object>\S+)\+0x[0-9a-f]+\)|"
     r"(?P<place>\S+)\+0x[0-9a-f]+|(?P<none>0x[0-9a-f]+)|"
     r"\((?P<end>.*)\))")
@@ -40,7 +40,7 @@ def parse(text):
 
 
 def stacks(which, *options):
-    return parse(weft("stacks", *options, which).stdout)
+    return parse(weft("stacks", "--runtime", *options, which).stdout)
 
 
 def names(frames):
@@ -148,7 +148,7 @@ def test_names_of_cxx_are_demangled(start):
 
 
 def dump_of(which, *options):
-    text = weft("stacks", "--json", *options, which).stdout
+    text = weft("stacks", "--json", "--runtime", *options, which).stdout
     return json.loads(text)["stackDump"]["stacks"]
 
 
@@ -164,7 +164,8 @@ def test_json_and_folded_say_the_same(start):
               for stack in found}
     assert depths == {**rows, program.pid: 0}
     assert {stack["end"] for stack in found} == {"whole"}
-    lines = weft("stacks", "--folded", program.pid).stdout.splitlines()
+    lines = weft("stacks", "--folded", "--runtime",
+                 program.pid).stdout.splitlines()
     assert sorted(lines) == sorted(
         ";".join(reversed(functions(stack))) + " 1" for stack in found)
 
@@ -234,6 +235,28 @@ def test_no_frame_of_a_busy_program_is_wrong(start):
             walked += check_storm(stack, kinds)
     assert seen > 60 * 60
     assert walked > 0.95 * seen, (walked, seen)
+
+
+def test_frames_of_the_runtime_are_left_out(start):
+    """So each kind of wait has one stack, however it was entered."""
+    program = start("see_waits", 1300)
+    nr = {}
+    for line in program.read():
+        words = line.split()
+        if words[0] != "descriptor":
+            nr[words[3]] = nr.get(words[3], 0) + 1
+    await_dump(program.pid, lambda threads: sum(
+        t["state"] == "parked" for t in threads) == 1301)
+    groups = parse(weft("stacks", program.pid).stdout)
+    assert sum(group[0] for group in groups) == 1301
+    for kind in ("condition", "barrier", "sleep", "signal", "io"):
+        same = [group for group in groups
+                if f"wait_{kind}" in names(group[3])]
+        assert [group[0] for group in same] == [nr[kind]]
+        assert len(same[0][3]) == 2
+    for group in groups:
+        inside = [f for f in group[3] if f["object"].startswith("libweft")]
+        assert len(inside) == 1 and inside[0] is group[3][0]
 
 
 @pytest.mark.parametrize("arguments", [
