@@ -131,6 +131,21 @@ def test_equal_stacks_are_printed_once(start):
         assert max(group[0] for group in mine) > len(kinds[kind]) // 2
 
 
+def test_frame_pointers_are_a_guess(start):
+    program = start("see_depths_bare", 30)
+    rows = depths_of(program)
+    for _, _, tids, frames in stacks(program.pid):
+        if tids[0] == program.pid:
+            continue
+        called = names(frames)
+        assert called.count("descend") == rows[tids[0]]
+        assert called[-1] == "wf_arch_thread_entry"
+        first = called.index("descend")
+        # The caller of a function without information is guessed.
+        assert [bool(frame["guess"]) for frame in frames] == \
+            [i > first for i in range(len(frames))]
+
+
 def test_names_of_cxx_are_demangled(start):
     if not (BUILD / "test/see/see_till").exists():
         pytest.skip("there is no C++ compiler")
