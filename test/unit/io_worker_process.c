@@ -292,8 +292,8 @@ static void computing_thread_is_signalled(void **state)
 	for (int i = 1; i <= 50; i++)
 		wait_is_reported(state);
 	/*
-	 * On a busy machine some requests are complete before the signal, or the
-	 * supervisor completes them.
+	 * On a busy machine some requests are complete before the signal, or
+	 * the supervisor completes them.
 	 */
 	assert_true(nr_signals > 0 && nr_signals <= 50);
 }
