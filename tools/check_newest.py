@@ -4,7 +4,7 @@
 
 usage: tools/check_newest.py BUILD
 
-Unpacks the compilers and the C library's headers into BUILD/testing, and
+Unpacks the compilers and the headers that they need into BUILD/testing, and
 installs nothing. There it compiles each file with the flags that BUILD has for
 it and -Werror. It compiles with optimisation, since many warnings come from it,
 and writes no object. It keeps the packages: the next run downloads only newer
@@ -29,7 +29,7 @@ from debian_packages import Packages, Skipped, output, unpack
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 SUITE = "testing"
-PACKAGES = ["libc6-dev", "linux-libc-dev", "binutils"]
+PACKAGES = ["libc6-dev", "linux-libc-dev", "libdw-dev", "binutils"]
 FOLDERS = ("src", "cli", "include")
 # Options of a compile command that both compilers get.
 KEPT = re.compile(r"-(D|I|O|U|W(?!l,)|std=|f(?!lto|diagnostics)|m)")
