@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "cli.h"
+#include "see_command.h"
 #include "stacks_own.h"
 
 struct options {
-	const char *which;
 	int tid;
 	bool folded, json, no_stop, runtime;
 };
@@ -42,8 +42,10 @@ void wf_stacks_help(FILE *to)
 	      to);
 }
 
-static bool parse_option(const char *arg, struct options *o)
+static bool parse_option(const char *arg, void *options)
 {
+	struct options *o = options;
+
 	if (strcmp(arg, "--folded") == 0)
 		return o->folded = true;
 	if (strcmp(arg, "--runtime") == 0)
@@ -53,27 +55,6 @@ static bool parse_option(const char *arg, struct options *o)
 	if (strcmp(arg, "--json") == 0)
 		return o->json = true;
 	return strncmp(arg, "--tid=", 6) == 0 && (o->tid = atoi(arg + 6)) > 0;
-}
-
-static int parse(char **argv, struct options *o)
-{
-	for (char **arg = argv + 1; *arg != NULL; arg++) {
-		if ((*arg)[0] != '-' && o->which == NULL)
-			o->which = *arg;
-		else if ((*arg)[0] != '-')
-			return wf_complain(WF_EXIT_WEFT,
-					   "stacks takes one process or core "
-					   "file");
-		else if (!parse_option(*arg, o))
-			return wf_complain(WF_EXIT_WEFT,
-					   "stacks: wrong option '%s'; see "
-					   "'weft stacks --help'",
-					   *arg);
-	}
-	if (o->which == NULL)
-		return wf_complain(WF_EXIT_WEFT,
-				   "usage: weft stacks [OPTIONS] PID|CORE");
-	return 0;
 }
 
 /* --- equal stacks -------------------------------------------------------- */
@@ -213,9 +194,10 @@ static int read_stacks(const struct wf_see *see, const struct options *o,
 	return err;
 }
 
-static int report(const struct wf_see *see, const struct options *o,
+static int report(const struct wf_see *see, const void *options,
 		  const struct wf_see_table *table)
 {
+	const struct options *o = options;
 	struct wf_see_objects objects = { .see = see };
 	struct groups all;
 	int err = begin(&all, table->nr);
@@ -235,27 +217,9 @@ static int report(const struct wf_see *see, const struct options *o,
 
 int wf_stacks_main(char **argv)
 {
+	static const struct wf_see_command stacks = { "stacks", wf_stacks_help,
+						      parse_option, report };
 	struct options o = { 0 };
-	struct wf_see_table table = { 0 };
-	struct wf_see *see = NULL;
-	int err;
 
-	if (argv[1] != NULL && wf_asks_for_help(argv[1])) {
-		wf_stacks_help(stdout);
-		return 0;
-	}
-	err = parse(argv, &o);
-	if (err != 0)
-		return err;
-	err = wf_see_open(o.which, &see);
-	if (err == 0)
-		err = wf_see_threads(see, &table);
-	if (err == 0)
-		err = report(see, &o, &table);
-	wf_see_table_free(&table);
-	wf_see_close(see);
-	if (err < 0)
-		return wf_complain(WF_EXIT_WEFT, "%s: %s", o.which,
-				   wf_see_error_text(err));
-	return 0;
+	return wf_see_command(&stacks, argv, &o);
 }

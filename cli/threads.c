@@ -11,9 +11,10 @@
 #include "see/json.h"
 #include "see/see.h"
 #include "see/text.h"
+#include "see_command.h"
 
 struct options {
-	const char *which, *sort, *state, *name, *waits_for;
+	const char *sort, *state, *name, *waits_for;
 	int tid;
 	bool json, waits;
 };
@@ -71,8 +72,9 @@ static const char *value_of(const char *arg, const char *name)
 	return strncmp(arg, name, n) == 0 && arg[n] == '=' ? arg + n + 1 : NULL;
 }
 
-static bool parse_option(const char *arg, struct options *o)
+static bool parse_option(const char *arg, void *options)
 {
+	struct options *o = options;
 	const char *value;
 
 	if (strcmp(arg, "--json") == 0)
@@ -90,28 +92,6 @@ static bool parse_option(const char *arg, struct options *o)
 	if ((value = value_of(arg, "--tid")) != NULL)
 		return (o->tid = atoi(value)) > 0;
 	return false;
-}
-
-static int parse(char **argv, struct options *o)
-{
-	for (char **arg = argv + 1; *arg != NULL; arg++) {
-		if ((*arg)[0] != '-') {
-			if (o->which != NULL)
-				return wf_complain(WF_EXIT_WEFT,
-						   "threads takes one process "
-						   "or core file");
-			o->which = *arg;
-		} else if (!parse_option(*arg, o)) {
-			return wf_complain(WF_EXIT_WEFT,
-					   "threads: wrong option '%s'; see "
-					   "'weft threads --help'",
-					   *arg);
-		}
-	}
-	if (o->which == NULL)
-		return wf_complain(WF_EXIT_WEFT,
-				   "usage: weft threads [OPTIONS] PID|CORE");
-	return 0;
 }
 
 static bool waits_for(const struct wf_see_thread *t, const char *what)
@@ -268,8 +248,8 @@ static int print_waits(const struct wf_see *see,
 
 /* --- the command --------------------------------------------------------- */
 
-static int report(const struct wf_see *see, const struct options *o,
-		  const struct wf_see_table *table)
+static int list(const struct wf_see *see, const struct options *o,
+		const struct wf_see_table *table)
 {
 	const struct wf_see_thread **order =
 		malloc(((size_t)table->nr + 1) * sizeof(*order));
@@ -291,30 +271,21 @@ static int report(const struct wf_see *see, const struct options *o,
 	return 0;
 }
 
+static int report(const struct wf_see *see, const void *options,
+		  const struct wf_see_table *table)
+{
+	const struct options *o = options;
+
+	return o->waits && !o->json ? print_waits(see, table) :
+				      list(see, o, table);
+}
+
 int wf_threads_main(char **argv)
 {
+	static const struct wf_see_command threads = { "threads",
+						       wf_threads_help,
+						       parse_option, report };
 	struct options o = { 0 };
-	struct wf_see_table table = { 0 };
-	struct wf_see *see = NULL;
-	int err;
 
-	if (argv[1] != NULL && wf_asks_for_help(argv[1])) {
-		wf_threads_help(stdout);
-		return 0;
-	}
-	err = parse(argv, &o);
-	if (err != 0)
-		return err;
-	err = wf_see_open(o.which, &see);
-	if (err == 0)
-		err = wf_see_threads(see, &table);
-	if (err == 0)
-		err = o.waits && !o.json ? print_waits(see, &table) :
-					   report(see, &o, &table);
-	wf_see_table_free(&table);
-	wf_see_close(see);
-	if (err < 0)
-		return wf_complain(WF_EXIT_WEFT, "%s: %s", o.which,
-				   wf_see_error_text(err));
-	return 0;
+	return wf_see_command(&threads, argv, &o);
 }

@@ -96,9 +96,11 @@ static void print_wait(const struct wf_see_table *table,
 		printf(", \"afterCondition\": true");
 	printf("}");
 	if (t->since_ns != 0 && table->now_ns != 0)
-		number("waitedMs", (table->now_ns - t->since_ns) / 1000000);
+		number("waitedMs",
+		       (table->now_ns - t->since_ns) / WF_SEE_NS_PER_MS);
 	if (t->until_ns != 0 && table->now_ns != 0)
-		number("leftMs", (t->until_ns - table->now_ns) / 1000000);
+		number("leftMs",
+		       (t->until_ns - table->now_ns) / WF_SEE_NS_PER_MS);
 }
 
 static void print_registers(const struct wf_see_thread *t)

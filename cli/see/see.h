@@ -94,6 +94,7 @@ enum wf_see_state {
 const char *wf_see_state_name(enum wf_see_state state);
 
 #define WF_SEE_NO_THREAD UINT32_MAX
+#define WF_SEE_NS_PER_MS 1000000LL
 
 /*
  * The registers with which a thread runs again. From rbx on they are known of a

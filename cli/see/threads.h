@@ -10,8 +10,6 @@
 
 #include "open.h"
 
-#define WF_SEE_NS_PER_MS 1000000LL
-
 /* Limits of what is believed. */
 enum {
 	WF_SEE_MAX_VPS = 1024,
