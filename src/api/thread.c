@@ -164,11 +164,6 @@ WF_API(void, pthread_exit, void *result)
 	__builtin_unreachable();
 }
 
-static void exit_cancelled(void)
-{
-	pthread_exit(PTHREAD_CANCELED);
-}
-
 /*
  * Sets weft's flag first: once libc's pthread_cancel has set its own, the
  * thread may end and its memory may be freed.
@@ -192,7 +187,6 @@ WF_API(int, pthread_cancel, pthread_t thread)
 
 	if (t == NULL)
 		return cancel_foreign(thread);
-	wf_cancel_exit = exit_cancelled;
 	wf_cancel_request(t);
 	return 0;
 }

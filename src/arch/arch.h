@@ -42,7 +42,8 @@
  */
 void wf_arch_switch_syscall(void **save_sp, void *load_sp, uintptr_t load_tp);
 
-/* The entry point of a new context: calls wf_thread_main, never returns. */
+/* The entry point of a new context: calls
+ * wf_upcall.thread_main, never returns. */
 void wf_arch_thread_entry(void);
 
 /* Resumes the signal frame at the stack pointer (signal/frame.c). */
@@ -84,8 +85,8 @@ void wf_arch_signal_enter(void *sp, const uint64_t *mask, void *handler,
 
 /*
  * Handlers return to this function, with the stack pointer at the frame's
- * ucontext. It calls wf_signal_return(uc), then rt_sigreturn. Its call frame
- * information leads unwinders to the interrupted context.
+ * ucontext. It calls wf_upcall.signal_return(uc), then rt_sigreturn. Its call
+ * frame information leads unwinders to the interrupted context.
  */
 void wf_arch_signal_return(void);
 

@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/upcall.h"
+
 enum { LINE_MAX_BYTES = 500, DIGITS_MAX = 20 };
 
 /* The text so far; text beyond `room` is dropped. */
@@ -155,7 +157,7 @@ static void log_args(const char *fmt, va_list ap)
 	/* The newline overwrites the final 0. */
 	len += wf_vformat(line + len, sizeof(line) - len, fmt, ap);
 	line[len++] = '\n';
-	wf_log_sink(line, len);
+	wf_upcall.log_write(line, len);
 }
 
 void wf_log(const char *fmt, ...)
@@ -169,6 +171,7 @@ void wf_log(const char *fmt, ...)
 
 void wf_panic(const char *func, const char *what)
 {
-	wf_log("fatal in %s, thread %ld: %s", func, wf_log_thread_id(), what);
-	wf_log_abort();
+	wf_log("fatal in %s, thread %ld: %s", func, wf_upcall.log_thread_id(),
+	       what);
+	wf_upcall.abort();
 }

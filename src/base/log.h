@@ -42,9 +42,4 @@ WF_COLD WF_NORETURN void wf_panic(const char *func, const char *what);
 #define WF_ASSERT(cond) ((void)0)
 #endif
 
-/* Provided by os/: a raw write to stderr, the caller's thread id, abort. */
-void wf_log_sink(const char *line, size_t len);
-long wf_log_thread_id(void);
-WF_NORETURN void wf_log_abort(void);
-
 #endif

@@ -19,6 +19,7 @@
 #include "base/atomic.h"
 #include "base/compiler.h"
 #include "base/rank.h"
+#include "base/upcall.h"
 
 struct wf_spin {
 	/* 0 is free, otherwise locked. In a debug build, bit 0 is set and the
@@ -33,9 +34,6 @@ struct wf_spin {
 #else
 #define WF_SPIN_LOCKED(rank) 1
 #endif
-
-/* Spins, then yields the CPU, then sleeps. Provided by os/. */
-WF_COLD void wf_spin_lock_slow(struct wf_spin *s, enum wf_rank rank);
 
 /* Takes the lock if it is free, whatever its rank. */
 static inline bool wf_spin_take(struct wf_spin *s, enum wf_rank rank)
@@ -64,7 +62,7 @@ static inline void wf_spin_lock(struct wf_spin *s, enum wf_rank rank)
 {
 	wf_rank_check(rank);
 	if (WF_UNLIKELY(!wf_spin_take(s, rank)))
-		wf_spin_lock_slow(s, rank);
+		wf_upcall.spin_lock_slow(s, rank);
 	wf_rank_taken(rank);
 }
 

@@ -24,6 +24,12 @@
 int wf_boot_start(void);
 
 /*
+ * Fills weft's tables and attaches the process's first thread, if that has not
+ * been done. A constructor calls it, or an earlier call of the program's.
+ */
+void wf_boot_init(void);
+
+/*
  * Notes that the program has installed a seccomp filter that kills, or sends
  * SIGSYS, for the system call `call`, which weft makes. If weft runs, prints a
  * warning once. If it does not run, it never starts in this process.
@@ -49,11 +55,6 @@ void wf_boot_end_register(void);
 
 /* boot/stats.c, --stats. Prints the counters once. Safe in a signal handler. */
 void wf_boot_stats_print(void);
-/*
- * Makes a signal that ends the process print first. Call before
- * wf_signal_convert.
- */
-void wf_boot_stats_start(void);
 /* Registers the printing for exit and quick_exit. May call malloc. */
 void wf_boot_stats_register(void);
 void wf_boot_stats_fork_child(void);
@@ -108,10 +109,7 @@ void wf_setxid_fork_child(void);
  */
 void wf_replacing_begin(void);
 void wf_replacing_end(void);
-/*
- * For signal/, around a handler that runs between the two. wf_boot_start sets
- * the hooks that call them.
- */
+/* For signal/, around a handler that runs between the two. */
 void wf_replacing_suspend(struct wf_thread *t);
 void wf_replacing_resume(void);
 

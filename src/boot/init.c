@@ -79,7 +79,7 @@ static char **environment(void)
 	return p + 1;
 }
 
-void wf_runtime_boot(void)
+void wf_boot_init(void)
 {
 	static bool is_done;
 	const char *missing;
@@ -99,11 +99,9 @@ void wf_runtime_boot(void)
 		       "limit on virtual memory (ulimit -v)");
 		give_up();
 	}
-	first = wf_runtime_attach();
-	first->is_first = true;
+	first = wf_runtime_attach_first();
 	first->sigmask = wf_os_get_signal_mask();
 	wf_sys(SYS_prctl, PR_GET_NAME, first->name);
-	wf_runtime_attach_hook = wf_foreign_met;
 	wf_thread_count_reset();
 	wf_boot_register_fork();
 }
@@ -112,7 +110,7 @@ void wf_runtime_boot(void)
 __attribute__((constructor)) static void init(int argc, char **argv,
 					      char **envp)
 {
-	wf_runtime_boot();
+	wf_boot_init();
 	wf_environment_restore(argv, envp);
 	wf_boot_end_register();
 	load_options(envp);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Starts the runtime at the first pthread_create, and again after a fork or a
- * wind-down. make_world fills tables and sets the hooks between modules. Then
- * the kernel threads begin: monitor, signal receiver, carriers. The process's
- * first thread, so far a kernel thread like any other, becomes a thread on VP
- * 0. All signals are blocked until that is done.
+ * wind-down. make_world fills tables. Then the kernel threads begin: monitor,
+ * signal receiver, carriers. The process's first thread, so far a kernel thread
+ * like any other, becomes a thread on VP 0. All signals are blocked until that
+ * is done.
  */
 #include <errno.h>
 #include <sched.h>
@@ -110,12 +110,6 @@ static int make_anchors(void)
 	return 0;
 }
 
-static void begin_carrier(struct wf_carrier *c)
-{
-	wf_policy_begin_carrier(c);
-	wf_preempt_arm(c);
-}
-
 static int make_world(void)
 {
 	bool has_cpu_for_each;
@@ -143,7 +137,6 @@ static int make_world(void)
 	wf_idle_reset();
 	wf_agent_init(has_cpu_for_each);
 	wf_bucket_table_choose();
-	wf_words_init();
 	wf_switch_needs_syscall =
 		(getauxval(AT_HWCAP2) & WF_ARCH_HWCAP2_FSGSBASE) == 0;
 	wf_registers_init(!wf_switch_needs_syscall);
@@ -152,13 +145,6 @@ static int make_world(void)
 	wf_os_membarrier_register();
 	wf_biased_init(wf_sched.nr_vps);
 	wf_ring_start();
-	wf_carrier_main = wf_agent_run;
-	wf_carrier_init_hook = begin_carrier;
-	wf_service_hook = wf_policy_above_carriers;
-	wf_carrier_bound_hook = wf_policy_begin_bound;
-	wf_preempt_setxid = wf_setxid_follow;
-	wf_deliver_suspend_exec = wf_replacing_suspend;
-	wf_deliver_resume_exec = wf_replacing_resume;
 	wf_preempt_init();
 	return 0;
 }
@@ -271,7 +257,6 @@ static int start_locked(struct wf_thread *t)
 		wf_os_set_signal_mask(mask);
 		return err;
 	}
-	wf_boot_stats_start();
 	wf_signal_convert(mask);
 	wf_boot_stats_begin();
 	if (t->is_first) {
@@ -318,7 +303,6 @@ bool wf_boot_stays_native(void)
 		wf_log("the program's seccomp filter kills for %s, which weft "
 		       "calls: its threads are native ones",
 		       call);
-		wf_signal_stay_native();
 	}
 	return true;
 }

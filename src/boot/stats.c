@@ -53,12 +53,6 @@ void wf_boot_stats_print(void)
 	wf_report_print(of_vps, nr);
 }
 
-void wf_boot_stats_start(void)
-{
-	if (wf_options.stats)
-		wf_action_before_end = wf_boot_stats_print; /* ACTION-7 */
-}
-
 /* If no memory is left for a handler, the destructor prints. */
 void wf_boot_stats_register(void)
 {

@@ -29,6 +29,7 @@
 #include <linux/io_uring.h>
 #include <stdbool.h>
 
+#include "base/upcall.h"
 #include "io/ring.h"
 #include "io/worker.h"
 #include "io/nonblock.h"
@@ -191,7 +192,7 @@ static int reason_to_end(struct wf_thread *t, int err,
 {
 	if (err == -ETIMEDOUT)
 		return err;
-	if (wf_load_relaxed(&t->is_cancelled) && wf_ufutex_is_cancelled(t))
+	if (wf_load_relaxed(&t->is_cancelled) && wf_upcall.wait_is_cancelled(t))
 		return -ECANCELED;
 	if (nr_handlers != NULL)
 		return t->nr_handlers != *nr_handlers ? -EINTR : -ERESTART;

@@ -166,11 +166,8 @@ static void for_all(_Atomic uint64_t sets[NR_SETS], struct wf_thread *me,
 	}
 }
 
-/*
- * wf_vp_io_report: the handler calls it. t is NULL where no thread may be
- * preempted. SUPERVISOR-5
- */
-static void finish_marked(struct wf_thread *t)
+/* SUPERVISOR-5 */
+void wf_supervisor_finish_marked(struct wf_thread *t)
 {
 	if (t != NULL)
 		for_all(to_report, t, wf_worker_finish);
@@ -252,7 +249,6 @@ int wf_supervisor_start(void)
 		return 0;
 	wf_spin_lock(&start_lock, WF_RANK_SUPERVISOR);
 	if (!wf_load_relaxed(&is_started)) {
-		wf_vp_io_report = finish_marked;
 		err = wf_worker_start_thread(run);
 		/* release: pairs with the load above. */
 		wf_store_release(&is_started, err == 0);

@@ -16,6 +16,7 @@
 #include "arch/arch.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "base/upcall.h"
 #include "io/worker_table.h"
 #include "libc/tcb.h"
 #include "os/clock.h"
@@ -303,8 +304,7 @@ static int clone_locked(struct wf_worker *s, void *stack_top, uintptr_t tp)
 		tid = wf_os_kthread_start(start_thread, s, stack_top, tp, NULL);
 	if (tid > 0) {
 		wf_store_release(&s->tid, tid);
-		if (wf_service_hook != NULL)
-			wf_service_hook(tid);
+		wf_upcall.service_made(tid);
 	}
 	return tid;
 }

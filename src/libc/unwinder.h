@@ -5,7 +5,7 @@
  *     resume = wf_unwinder_find("_Unwind_Resume");
  *
  * Never returns NULL: without an unwinder the process ends.
- * arch/x86_64/landing.S calls it when the stack is unwound. Loads libgcc_s if
+ * libc/x86_64/unwinder.S calls it when the stack is unwound. Loads libgcc_s if
  * that is not loaded, as libc does when a thread is cancelled.
  */
 #ifndef WEFT_LIBC_UNWINDER_H

@@ -362,7 +362,7 @@ void wf_os_pass_barrier(void)
 		wf_sys(SYS_nanosleep, &store_buffers_drain, NULL);
 }
 
-void wf_spin_lock_slow(struct wf_spin *s, enum wf_rank rank)
+void wf_os_spin_lock_slow(struct wf_spin *s, enum wf_rank rank)
 {
 	/*
 	 * 100 spins take about 1 us; then the holder is likely not running. If
@@ -388,7 +388,7 @@ void wf_spin_lock_slow(struct wf_spin *s, enum wf_rank rank)
 	}
 }
 
-void wf_log_abort(void)
+void wf_os_abort(void)
 {
 	uint64_t open_abrt = ~(1ULL << (SIGABRT - 1));
 	struct {

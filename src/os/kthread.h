@@ -14,6 +14,9 @@
 
 #include "base/atomic.h"
 #include "base/compiler.h"
+#include "base/rank.h"
+
+struct wf_spin;
 
 /*
  * How many threads are in exec, or about to be (signal/preempt.c, PREEMPT-4).
@@ -115,5 +118,10 @@ int wf_os_membarrier_register(void);
 int wf_os_membarrier(void);
 /* The same also where membarrier is refused: it then sleeps for 1 ms. */
 void wf_os_pass_barrier(void);
+
+/* Takes s, which is not free: spins, then yields the CPU, then sleeps. */
+WF_COLD void wf_os_spin_lock_slow(struct wf_spin *s, enum wf_rank rank);
+/* Ends the process by SIGABRT, whatever the program's action for it. */
+WF_COLD WF_NORETURN void wf_os_abort(void);
 
 #endif

@@ -121,7 +121,7 @@ static void write_from_outside(const char *line, size_t len)
 		wf_sys(SYS_close, copy);
 }
 
-void wf_log_sink(const char *line, size_t len)
+void wf_os_log_write(const char *line, size_t len)
 {
 	if (wf_os_stderr_is_there())
 		wf_os_write_quietly(STDERR, line, len);

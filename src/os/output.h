@@ -37,4 +37,7 @@ bool wf_os_stderr_is_there(void);
  */
 void wf_os_write_quietly(int fd, const char *bytes, size_t nr);
 
+/* The same for a line to standard error, wherever that is now. */
+void wf_os_log_write(const char *line, size_t len);
+
 #endif

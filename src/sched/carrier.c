@@ -15,6 +15,7 @@
 
 #include "arch/arch.h"
 #include "base/log.h"
+#include "base/upcall.h"
 #include "libc/tcb.h"
 #include "os/futex.h"
 #include "os/kthread.h"
@@ -41,9 +42,6 @@ enum {
 
 uint32_t wf_carrier_setxid_generation;
 _Atomic bool wf_carrier_setxid_comes;
-void (*wf_carrier_main)(struct wf_carrier *c);
-void (*wf_carrier_init_hook)(struct wf_carrier *c);
-void (*wf_carrier_bound_hook)(const struct wf_thread *t);
 
 static _Atomic(struct wf_carrier *) carriers[MAX_CARRIERS + CARRIER_MARGIN];
 static _Atomic uint32_t nr_carriers;
@@ -146,8 +144,7 @@ static void begin(struct wf_carrier *c)
 	set_altstack(c);
 	wf_store_release(&c->tid, wf_os_gettid());
 	wf_carrier_name_begin(c);
-	if (wf_carrier_init_hook != NULL)
-		wf_carrier_init_hook(c);
+	wf_upcall.carrier_begins(c);
 }
 
 static void carrier_thread(void *arg)
@@ -160,7 +157,7 @@ static void carrier_thread(void *arg)
 		wf_os_set_timer_slack(timer_slack);
 	/* weft's own signal is open now: it asks for changes of credentials. */
 	wf_carrier_set_mask(arg, UINT64_MAX);
-	wf_carrier_main(arg);
+	wf_upcall.carrier_main(arg);
 }
 
 /* The first switch to the adopted carrier's own stack and TLS enters here. */
@@ -169,7 +166,7 @@ static void adopted_entry(void)
 	struct wf_carrier *c = wf_self->carrier;
 
 	c->post(c, c->post_arg);
-	wf_carrier_main(c);
+	wf_upcall.carrier_main(c);
 }
 
 struct wf_carrier *wf_carrier_adopt(struct wf_vp *vp)
@@ -301,7 +298,7 @@ static void begin_bound(const struct wf_thread *t)
 {
 	wf_count(binds);
 	wf_carrier_name_bound(t->carrier, t);
-	wf_carrier_bound_hook(t);
+	wf_upcall.thread_bound(t);
 }
 
 void wf_carrier_wait_for_vp(struct wf_carrier *c)

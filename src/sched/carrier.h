@@ -30,21 +30,6 @@
 #include "sched/vp.h"
 
 /*
- * The function that every carrier runs on its own stack. Set once, before the
- * first carrier.
- */
-extern void (*wf_carrier_main)(struct wf_carrier *c);
-
-/*
- * Runs on the kernel thread of each new carrier, and on the process's first;
- * may be NULL.
- */
-extern void (*wf_carrier_init_hook)(struct wf_carrier *c);
-
-/* Called when a thread has become bound to the calling kernel thread. */
-extern void (*wf_carrier_bound_hook)(const struct wf_thread *t);
-
-/*
  * Makes a carrier for the calling kernel thread, which runs thread 0. Returns
  * NULL if there is no memory.
  */

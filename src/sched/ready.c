@@ -9,6 +9,7 @@
  */
 #include "sched/ready.h"
 
+#include "base/upcall.h"
 #include "os/futex.h"
 #include "sched/idle.h"
 #include "sched/queue_internal.h"
@@ -19,8 +20,6 @@ static void wake_kernel_thread(struct wf_thread *t)
 	wf_store_release(&t->kernel_word, 1);
 	wf_os_futex_wake(&t->kernel_word, 1);
 }
-
-void (*wf_ready_interrupt)(struct wf_carrier *c);
 
 /* True if the thread that runs on vp may be preempted for a woken one. */
 static bool is_preemptible(const struct wf_vp *vp,
@@ -54,7 +53,7 @@ static void take_vp(struct wf_vp *vp)
 	if (c == NULL)
 		return;
 	wf_vp_ask(vp, WF_RESCHED_WAKE, switches);
-	wf_ready_interrupt(c);
+	wf_upcall.interrupt(c);
 }
 
 /*
@@ -70,8 +69,7 @@ static void put_remote(struct wf_thread *t)
 	if (vp == NULL || is_awaited)
 		return;
 	atomic_fetch_or(&vp->pending, WF_PENDING_REMOTE);
-	if (wf_ready_interrupt != NULL)
-		take_vp(vp);
+	take_vp(vp);
 }
 
 static bool has_vp(const struct wf_thread *me)

@@ -21,9 +21,6 @@ void wf_ready_woken(struct wf_thread *me, struct wf_thread *t);
  */
 struct wf_carrier *wf_ready_yielding(const struct wf_vp *vp);
 
-/* Makes c's thread check what its VP is asked to do; set at start. */
-extern void (*wf_ready_interrupt)(struct wf_carrier *c);
-
 /*
  * Cache lines between the stack pointer of a thread that does not run and the
  * program's own frame. The frames of a wait take up to 600 bytes, those of a

@@ -11,24 +11,17 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/upcall.h"
 #include "os/sys.h"
 #include "sched/carrier.h"
 #include "sched/queue.h"
 #include "sched/switch.h"
 #include "sched/table.h"
 
-void (*wf_runtime_signal_work)(struct wf_thread *t);
-void (*wf_runtime_attach_hook)(struct wf_thread *t);
-
-struct wf_thread *wf_runtime_attach(void)
+static struct wf_thread *attach(void)
 {
-	struct wf_thread *t;
+	struct wf_thread *t = wf_table_get(NULL, NULL);
 
-	if (WF_UNLIKELY(wf_table == NULL)) {
-		wf_runtime_boot(); /* which attaches the first thread */
-		return wf_self;
-	}
-	t = wf_table_get(NULL, NULL);
 	WF_CHECK(t != NULL, "too many threads");
 	t->kind = WF_THREAD_FOREIGN;
 	t->tid = wf_os_gettid();
@@ -57,9 +50,24 @@ struct wf_thread *wf_runtime_attach(void)
 	wf_store_relaxed(&t->wait_bucket, NULL);
 	wf_self = t;
 	wf_count(attaches);
-	if (wf_runtime_attach_hook != NULL)
-		wf_runtime_attach_hook(t);
 	return t;
+}
+
+struct wf_thread *wf_runtime_attach_first(void)
+{
+	struct wf_thread *t = attach();
+
+	t->is_first = true;
+	return t;
+}
+
+struct wf_thread *wf_runtime_attach(void)
+{
+	if (WF_UNLIKELY(wf_table == NULL))
+		wf_upcall.boot(); /* which attaches the first thread */
+	else
+		wf_upcall.foreign_met(attach());
+	return wf_self;
 }
 
 static void requeue_reacquiring(struct wf_carrier *c, void *arg)
@@ -127,9 +135,8 @@ void wf_runtime_leave_slow(struct wf_thread *t)
 			if (why != WF_RESCHED_NONE && wf_switch_yield(t, why))
 				wf_count(preemptions_cooperative);
 		}
-		if (take_work(t, WF_WORK_SIGNAL | WF_WORK_CANCEL) &&
-		    wf_runtime_signal_work != NULL)
-			wf_runtime_signal_work(t); /* leaves in_runtime set */
+		if (take_work(t, WF_WORK_SIGNAL | WF_WORK_CANCEL))
+			wf_upcall.signal_work(t);
 		wf_store_release(&t->in_runtime, 0);
 		wf_compiler_barrier();
 	}

@@ -25,16 +25,14 @@
 
 #include "sched/vp.h"
 
-/* Fills weft's tables if that has not been done. Provided by boot/. */
-void wf_runtime_boot(void);
 /* The first call of a kernel thread: gives it a struct wf_thread. */
 WF_COLD struct wf_thread *wf_runtime_attach(void);
+/* The same for the process's first thread, called once by boot/. */
+WF_COLD struct wf_thread *wf_runtime_attach_first(void);
 /*
  * Called when retake is ASK or TAKEN: keeps the VP, or queues to reacquire one.
  */
 WF_COLD void wf_runtime_reacquire_slow(struct wf_thread *t);
-/* Called for each foreign thread but the first; set at start. */
-extern void (*wf_runtime_attach_hook)(struct wf_thread *t);
 /*
  * Takes back the monitor's ASK. Returns false if the VP is gone (retake is
  * TAKEN).
@@ -45,11 +43,6 @@ bool wf_runtime_keep_vp(struct wf_thread *t);
  * the post function for the switch to the carrier; that function queues t.
  */
 wf_post_fn *wf_runtime_reacquire_begin(struct wf_thread *t);
-/*
- * Delivers the signals and the cancellation that wait for t. Set by signal/,
- * called with in_runtime set.
- */
-extern void (*wf_runtime_signal_work)(struct wf_thread *t);
 /* Called when exit_work is not 0. */
 void wf_runtime_leave_slow(struct wf_thread *t);
 

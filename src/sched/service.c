@@ -18,6 +18,7 @@
 
 #include "base/log.h"
 #include "base/spin.h"
+#include "base/upcall.h"
 #include "libc/tcb.h"
 #include "os/kthread.h"
 #include "os/mem.h"
@@ -32,8 +33,6 @@ static struct row {
 	_Atomic bool is_dismissed;
 } rows[NR_SERVICES];
 static struct wf_spin lock = WF_SPIN_INIT;
-
-void (*wf_service_hook)(int tid);
 
 static struct row *row_of(const _Atomic int *tid)
 {
@@ -85,8 +84,7 @@ int wf_service_start(void (*run)(void *), struct wf_thread *self,
 	wf_store_release(tid, id);
 	/* Called by the maker: while carriers compute, the service might never
 	 * run. */
-	if (wf_service_hook != NULL)
-		wf_service_hook(id);
+	wf_upcall.service_made(id);
 	return 0;
 }
 

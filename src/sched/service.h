@@ -11,12 +11,6 @@
 #include "sched/thread.h"
 
 /*
- * Called with the id of each kernel thread that must not wait for carriers that
- * compute: services and I/O workers. Set by boot; NULL in unit tests.
- */
-extern void (*wf_service_hook)(int tid);
-
-/*
  * Starts run(NULL), which never returns, on a kernel thread with a minimal TLS
  * block, in which wf_self is `self`. *tid is 0 before and the kernel thread's
  * id after. A service with an id is not started again: an earlier start may

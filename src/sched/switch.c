@@ -26,6 +26,7 @@
  */
 #include "sched/switch.h"
 
+#include "base/upcall.h"
 #include "os/kthread.h"
 #include "sched/cpu_time.h"
 #include "sched/preempt.h"
@@ -38,8 +39,6 @@
 #include "sched/words.h"
 
 bool wf_switch_needs_syscall;
-void (*wf_switch_opened)(void);
-void (*wf_words_poll)(struct wf_vp *vp);
 
 static WF_COLD void change_mask(struct wf_carrier *c, uint64_t mask)
 {
@@ -50,8 +49,8 @@ static WF_COLD void change_mask(struct wf_carrier *c, uint64_t mask)
 		return;
 	c->kernel_mask = mask;
 	wf_os_set_signal_mask(mask & ~WF_PREEMPT_BIT);
-	if (was_closed && wf_switch_opened != NULL)
-		wf_switch_opened();
+	if (was_closed)
+		wf_upcall.signals_opened();
 }
 
 void wf_carrier_set_mask(struct wf_carrier *c, uint64_t mask)

@@ -86,12 +86,6 @@ static inline void wf_carrier_note_mask(struct wf_carrier *c, uint64_t mask)
 	c->kernel_mask = has_signals ? WF_MASK_UNKNOWN : mask;
 }
 
-/*
- * Called when all signals were blocked, as in a sleep, and are open again. Set
- * by signal/.
- */
-extern void (*wf_switch_opened)(void);
-
 /* The post function that queues the outgoing thread again. */
 wf_post_fn *wf_switch_requeue(enum wf_resched why);
 

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/upcall.h"
 #include "libc/elf.h"
 #include "os/mem.h"
 #include "os/sys.h"
@@ -29,13 +30,11 @@ enum {
 };
 
 struct wf_thread *wf_table;
-__thread struct wf_thread *wf_self;
 _Atomic bool wf_table_has_spare;
 
 static struct wf_spin grow_lock = WF_SPIN_INIT; /* wf_table_used, open_bytes */
 _Atomic uint32_t wf_table_used = 1;
 static size_t open_bytes; /* size of the table so far */
-int (*wf_table_grow_hook)(uint32_t room);
 static _Atomic uint32_t fork_epoch = 1;
 static struct wf_spin foreign_lock = WF_SPIN_INIT;
 static void *free_foreign;
@@ -97,8 +96,7 @@ static bool open_bytes_locked(size_t bytes)
 {
 	uint32_t room = room_of(open_bytes + bytes);
 
-	if (room > MAX_THREADS ||
-	    (wf_table_grow_hook != NULL && wf_table_grow_hook(room) < 0) ||
+	if (room > MAX_THREADS || wf_upcall.table_grows(room) < 0 ||
 	    !wf_os_map_at((char *)wf_table + open_bytes, bytes))
 		return false;
 	open_bytes += bytes;
@@ -445,9 +443,4 @@ struct wf_thread *wf_table_by_tid(int32_t tid)
 			return t;
 	}
 	return NULL;
-}
-
-long wf_log_thread_id(void)
-{
-	return wf_self != NULL ? wf_self->tid : wf_os_gettid();
 }

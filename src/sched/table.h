@@ -124,12 +124,10 @@ void wf_table_put_cold(struct wf_thread *t);
 bool wf_table_age(struct wf_slot_class *class);
 
 /*
- * The number of threads for which the table has room without growing. The hook
- * is called before the table grows, with the new number and with in_runtime
- * set. It may refuse with -ENOMEM: then there is no new thread.
+ * The number of threads for which the table has room without growing. Before
+ * it grows, wf_upcall.table_grows may refuse: then there is no new thread.
  */
 uint32_t wf_table_room(void);
-extern int (*wf_table_grow_hook)(uint32_t room);
 
 /* The first index that was never handed out, for walks over all threads. */
 uint32_t wf_table_high(void);

@@ -13,7 +13,6 @@
 
 struct wf_sched wf_sched;
 const struct wf_vp_io_ops *wf_vp_io_ops;
-void (*wf_vp_io_report)(struct wf_thread *t);
 
 int wf_vps_init(uint32_t nr)
 {

@@ -36,14 +36,6 @@ struct wf_vp_io_ops {
 	void (*wake)(struct wf_vp *vp);
 };
 
-/*
- * Completes the requests that I/O servers have reported to the carrier by a
- * signal. t is the carrier's thread, with a VP and in_runtime set. NULL: this
- * is impossible here, so it asks the supervisor to. Set before the first I/O
- * server is made.
- */
-extern void (*wf_vp_io_report)(struct wf_thread *t);
-
 /* Set once, before the first VP has requests. */
 extern const struct wf_vp_io_ops *wf_vp_io_ops;
 

@@ -8,20 +8,15 @@
 #ifndef WEFT_SCHED_WORDS_H
 #define WEFT_SCHED_WORDS_H
 
+#include "base/upcall.h"
 #include "sched/vp.h"
-
-/*
- * Polls the wait words if it is time to; set by wait/. Owner; in_runtime set,
- * no lock.
- */
-extern void (*wf_words_poll)(struct wf_vp *vp);
 
 /* Called at scheduling points of the owner. */
 static inline void wf_words_check(struct wf_vp *vp)
 {
 	if (WF_UNLIKELY(wf_load_relaxed(&wf_sched.has_words)) &&
 	    vp->word_poll.countdown-- == 0)
-		wf_words_poll(vp);
+		wf_upcall.poll_words(vp);
 }
 
 #endif

@@ -37,6 +37,8 @@
 
 #include "arch/arch.h"
 #include "base/spin.h"
+#include "base/options.h"
+#include "base/upcall.h"
 #include "os/kthread.h"
 #include "os/sys.h"
 #include "sched/preempt.h"
@@ -79,7 +81,6 @@ enum { NR_SIGNALS = 64 };
 	(IGNORED_BY_DEFAULT | STOPS | FIXED | WF_SIGNAL_BIT(SIGTRAP) | \
 	 WF_SIGNAL_BIT(SIGSYS) | WF_SIGNAL_BIT(SIGSTKFLT))
 
-void (*wf_action_before_end)(void);
 _Atomic uint64_t wf_action_halts;
 _Atomic bool wf_action_had_handlers;
 static struct wf_spin lock = WF_SPIN_INIT;
@@ -130,8 +131,7 @@ static bool is_of_memory(int sig)
 /* ACTION-7 */
 static bool is_reported(int sig)
 {
-	return wf_action_before_end != NULL &&
-	       (NOT_REPORTED & WF_SIGNAL_BIT(sig)) == 0;
+	return wf_options.stats && (NOT_REPORTED & WF_SIGNAL_BIT(sig)) == 0;
 }
 
 /* True if weft handles the default action of sig. */
@@ -274,7 +274,7 @@ int wf_action_change(int sig, const struct wf_action *new,
 void wf_action_uninstall(int sig)
 {
 	if (is_reported(sig))
-		wf_action_before_end();
+		wf_upcall.before_end();
 	give_up(sig, &default_action);
 }
 

@@ -92,13 +92,6 @@ void wf_action_do_default(int sig, const siginfo_t *info);
 void wf_action_uninstall(int sig);
 
 /*
- * Called before a signal that the program does not handle ends the process. Set
- * it before wf_actions_start, or leave it NULL. It runs in a signal handler, on
- * any stack.
- */
-extern void (*wf_action_before_end)(void);
-
-/*
  * Takes over the actions that the program has set so far. In a child, gives
  * them back to the kernel, unless it is a vfork child's (has_own), which has
  * set its actions itself.

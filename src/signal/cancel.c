@@ -32,6 +32,7 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "base/upcall.h"
 #include "libc/bridge.h"
 #include "libc/layout.h"
 #include "sched/runtime.h"
@@ -47,8 +48,6 @@ enum {
 	IS_CANCELED = 1 << 3,
 	IS_EXITING = 1 << 4,
 };
-
-void (*wf_cancel_exit)(void);
 
 static int word_of(const struct wf_thread *t)
 {
@@ -129,7 +128,7 @@ bool wf_cancel_is_here(const struct wf_thread *t, uintptr_t pc)
 
 static void end_here(int sig, siginfo_t *info, void *ucontext)
 {
-	wf_cancel_exit();
+	wf_upcall.exit_cancelled();
 }
 
 void wf_cancel_kick(struct wf_thread *t, ucontext_t *uc)

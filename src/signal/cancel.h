@@ -40,7 +40,4 @@ bool wf_cancel_is_here(const struct wf_thread *t, uintptr_t pc);
  */
 void wf_cancel_kick(struct wf_thread *t, ucontext_t *uc);
 
-/* Ends the calling thread by pthread_exit(PTHREAD_CANCELED); api/ sets it. */
-extern void (*wf_cancel_exit)(void);
-
 #endif

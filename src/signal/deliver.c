@@ -26,6 +26,7 @@
 
 #include "arch/arch.h"
 #include "arch/ended_call.h"
+#include "base/upcall.h"
 #include "os/kthread.h"
 #include "os/sys.h"
 #include "sched/preempt.h"
@@ -42,9 +43,6 @@
 #include "wait/ufutex_internal.h"
 
 #define AUTODISARM (1U << 31) /* SS_AUTODISARM */
-
-void (*wf_deliver_suspend_exec)(struct wf_thread *t);
-void (*wf_deliver_resume_exec)(void);
 
 /* On the program's stack: the kernel's fields, and some of weft's. */
 struct handler_frame {
@@ -169,7 +167,7 @@ void wf_deliver(struct wf_thread *t, int sig, const siginfo_t *info,
 		return;
 	end_kernel_wait(t);
 	if (WF_UNLIKELY(was_replacing))
-		wf_deliver_suspend_exec(t);
+		wf_upcall.exec_suspend(t);
 	after = mask_after(t);
 	t->takes_signal = false;
 	t->nr_handlers++;
@@ -241,7 +239,7 @@ void wf_signal_return(ucontext_t *uc)
 	struct wf_thread *t;
 
 	if (WF_UNLIKELY(f->was_replacing))
-		wf_deliver_resume_exec();
+		wf_upcall.exec_resume();
 	t = wf_runtime_enter();
 	t->interrupted = f->was_interrupted || !f->may_restart;
 	t->at_cancel_point = f->was_at_cancel_point;

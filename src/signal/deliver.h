@@ -51,13 +51,6 @@ void wf_deliver_before_sigreturn(struct wf_thread *t, const ucontext_t *uc);
 /* Makes this kernel thread run the kick's handler once it may take signals. */
 void wf_deliver_kick_self(void);
 
-/*
- * Called before a handler runs in the middle of an exec, with all signals
- * blocked, and after it has returned. boot/ sets them.
- */
-extern void (*wf_deliver_suspend_exec)(struct wf_thread *t);
-extern void (*wf_deliver_resume_exec)(void);
-
 /* wf_arch_signal_return calls it when a handler returns. */
 void wf_signal_return(ucontext_t *uc);
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/upcall.h"
 #include "os/kthread.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
@@ -94,12 +95,12 @@ static void run_handler(struct wf_thread *t, const struct wf_action *a, int sig,
 		t->nr_handlers++;
 		t->is_starving = false; /* the handler's waits do not starve */
 		if (was_replacing)
-			wf_deliver_suspend_exec(t);
+			wf_upcall.exec_suspend(t);
 	}
 	wf_os_set_signal_mask(mask);
 	a->handler(sig, info, uc);
 	if (was_replacing)
-		wf_deliver_resume_exec();
+		wf_upcall.exec_resume();
 	/* The handler may have waited and changed the flag. */
 	if (t != NULL)
 		t->interrupted = was_interrupted || !may_restart;

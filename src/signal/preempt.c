@@ -55,6 +55,7 @@
 
 #include "arch/arch.h"
 #include "base/options.h"
+#include "base/upcall.h"
 #include "libc/text.h"
 #include "os/clock.h"
 #include "os/kthread.h"
@@ -72,7 +73,6 @@
 #include "signal/frame.h"
 #include "wait/sleep.h"
 
-void (*wf_preempt_setxid)(void);
 static int main_pid;		    /* of the process to which the signals are
 				     * sent */
 static _Atomic uint32_t nr_senders; /* PREEMPT-4; with wf_os_execs */
@@ -232,8 +232,7 @@ static void handle(int sig, siginfo_t *info, void *ucontext)
 	bool is_notified, may, has_vp = false;
 
 	wf_cpu_enter_handler();
-	if (wf_preempt_setxid != NULL)
-		wf_preempt_setxid();
+	wf_upcall.setxid();
 	if (c == NULL || !wf_is_started())
 		return;
 	wf_store_relaxed(&c->is_signalled, false);
@@ -248,7 +247,7 @@ static void handle(int sig, siginfo_t *info, void *ucontext)
 		has_vp = wf_runtime_keep_vp(t);
 	}
 	if (is_notified)
-		wf_vp_io_report(has_vp ? t : NULL);
+		wf_upcall.io_report(has_vp ? t : NULL);
 	if (has_vp)
 		handle_with_vp(t, info->si_code == SI_TIMER, ucontext);
 	else if (may)
@@ -289,7 +288,6 @@ void wf_preempt_init(void)
 	wf_store_relaxed(&nr_senders, 0);
 	wf_store_relaxed(&nr_broadcasts, 0);
 	wf_store_relaxed(&nr_kept_back, 0);
-	wf_ready_interrupt = wf_preempt_signal;
 	wf_sys(SYS_rt_sigaction, WF_PREEMPT_SIGNAL, &action, NULL, 8);
 }
 

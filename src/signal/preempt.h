@@ -59,7 +59,4 @@ void wf_preempt_exec_end(struct wf_thread *t);
 struct wf_thread *wf_preempt_broadcast_begin(void);
 void wf_preempt_broadcast_end(void);
 
-/* Runs first in the handler on every kernel thread; boot/ sets it. */
-extern void (*wf_preempt_setxid)(void);
-
 #endif

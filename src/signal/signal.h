@@ -27,11 +27,6 @@ void wf_signal_save_altstack(struct wf_thread *t);
  */
 int wf_signal_start(void);
 /*
- * In place of wf_signal_start where the runtime never starts: for waits of
- * foreign threads.
- */
-void wf_signal_stay_native(void);
-/*
  * From here on weft has the program's actions and takes the signals to the
  * process. `mask` is the mask that the calling thread will have.
  */
@@ -41,6 +36,14 @@ void wf_signal_convert(uint64_t mask);
  * other threads will run.
  */
 void wf_signal_adopt_pending(struct wf_thread *t);
+
+/*
+ * True if a wait that t, the caller, is about to begin has to end at once.
+ * Called under the bucket's lock.
+ */
+bool wf_signal_interrupts_wait(struct wf_thread *t);
+/* Handles the signals in the slot of c, which runs no thread. */
+void wf_signal_drain_idle(struct wf_carrier *c);
 
 /* Around fork: all signals but weft's are blocked. */
 void wf_signal_fork_prepare(void);

@@ -49,7 +49,7 @@ void wf_signal_entry_drain(struct wf_carrier *c, struct wf_thread *t);
 
 /*
  * Delivers the signals in the slot and in the queue of t, which leaves the
- * runtime: wf_runtime_signal_work.
+ * runtime: wf_upcall.signal_work.
  */
 void wf_signal_entry_at_exit(struct wf_thread *t);
 

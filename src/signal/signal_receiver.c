@@ -68,6 +68,7 @@
 
 #include "arch/arch.h"
 #include "base/atomic.h"
+#include "base/upcall.h"
 #include "os/clock.h"
 #include "os/futex.h"
 #include "os/kthread.h"
@@ -170,8 +171,8 @@ static void answer(siginfo_t *info)
 
 	if (!wf_posix_timer_target(info, &t)) {
 		is_from_other_process = wf_other_process_target(info, &t);
-		if (!is_from_other_process && wf_preempt_setxid != NULL)
-			wf_preempt_setxid();
+		if (!is_from_other_process)
+			wf_upcall.setxid();
 	}
 	if (t != NULL && info->si_signo != 0)
 		err = wf_routing_to_thread(&self, t, info);

@@ -38,8 +38,7 @@ static bool is_cancelled(const struct wf_thread *t)
 	       (wf_cancel_is_due(t) || wf_cancel_is_here(t, 0));
 }
 
-/* True if a wait that is about to begin has to end at once. */
-static bool is_interrupted(struct wf_thread *t)
+bool wf_signal_interrupts_wait(struct wf_thread *t)
 {
 	const struct wf_carrier *c = t->carrier;
 
@@ -50,7 +49,7 @@ static bool is_interrupted(struct wf_thread *t)
 			    wf_foreign_is_due(t));
 }
 
-static void drain_idle(struct wf_carrier *c)
+void wf_signal_drain_idle(struct wf_carrier *c)
 {
 	c->idle_self.vp = wf_load_relaxed(&c->vp);
 	wf_signal_entry_drain(c, NULL);
@@ -73,18 +72,8 @@ int wf_signal_start(void)
 	return err == 0 ? wf_signal_receiver_start() : err;
 }
 
-void wf_signal_stay_native(void)
-{
-	wf_ufutex_is_cancelled = wf_cancel_is_due;
-}
-
 void wf_signal_convert(uint64_t mask)
 {
-	wf_runtime_signal_work = wf_signal_entry_at_exit;
-	wf_ufutex_is_interrupted = is_interrupted;
-	wf_ufutex_is_cancelled = wf_cancel_is_due;
-	wf_agent_signal_work = drain_idle;
-	wf_switch_opened = wf_signal_receiver_await_taken;
 	wf_actions_start();
 	if (wf_self->is_first)
 		wf_store_relaxed(&wf_routing_first_mask, mask);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "base/upcall.h"
 #include "libc/layout.h"
 #include "libc/tcb.h"
 #include "os/kthread.h"
@@ -36,7 +37,7 @@ WF_LINK_INLINE struct wf_thread *wf_thread_of(pthread_t handle)
 	if (WF_UNLIKELY(handle == 0))
 		return NULL;
 	if (WF_UNLIKELY(wf_libc.self_offset == 0))
-		wf_runtime_boot();
+		wf_upcall.boot();
 	t = *(struct wf_thread **)(handle + wf_libc.self_offset);
 	return WF_LIKELY(!wf_thread_is_vfork_child(t)) ?
 		       t :

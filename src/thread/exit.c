@@ -35,8 +35,6 @@
 
 extern void __pthread_register_cancel(__pthread_unwind_buf_t *);
 extern void __pthread_unregister_cancel(__pthread_unwind_buf_t *);
-void wf_thread_main(void);
-
 /*
  * Returns true if there was a key to destroy. A destructor may end the thread.
  */

@@ -58,6 +58,9 @@ int wf_thread_tryjoin(struct wf_thread *t, void **ret_result);
 /* Returns 0, -EINVAL (already detached) or -ESRCH (already joined). */
 int wf_thread_detach(struct wf_thread *t);
 
+/* The first function of a new thread, on its stack. in_runtime is set. */
+WF_NORETURN void wf_thread_main(void);
+
 /*
  * Ends t, the caller, after its start routine: runs destructors, frees TLS, and
  * switches away. Ends the process if t is the last thread. in_runtime 0.

@@ -25,6 +25,7 @@
 
 #include "arch/arch.h"
 #include "base/options.h"
+#include "base/upcall.h"
 #include "os/clock.h"
 #include "os/futex.h"
 #include "os/kthread.h"
@@ -59,8 +60,6 @@ enum {
 	/* So long a gap between clock checks hints at a lost CPU. */
 	GAP_NS = 5 * 1000,
 };
-
-void (*wf_agent_signal_work)(struct wf_carrier *c);
 
 static bool has_cpu_to_spare;
 static _Atomic uint32_t policy_epoch; /* AGENT-5 */
@@ -160,8 +159,8 @@ static void block_all(struct wf_carrier *c)
 
 static void check_signals(struct wf_carrier *c)
 {
-	if (WF_UNLIKELY(has_signal_work(c)) && wf_agent_signal_work != NULL)
-		wf_agent_signal_work(c);
+	if (WF_UNLIKELY(has_signal_work(c)))
+		wf_upcall.idle_signal_work(c);
 }
 
 /* --- wait words ----------------------------------------------------------- */

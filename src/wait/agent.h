@@ -34,7 +34,4 @@ int wf_agent_set(uint32_t policy, uint32_t agents);
  */
 void wf_agent_rouse(void);
 
-/* Delivers the signals in c's slot; set by signal/. */
-extern void (*wf_agent_signal_work)(struct wf_carrier *c);
-
 #endif

@@ -49,14 +49,15 @@ static struct wf_timers *all_timers;
 static struct wf_spin clock_lock = WF_SPIN_INIT; /* before the heaps' locks */
 static _Atomic bool wants_watch, is_watched;	 /* TIMER-6 */
 
-/* Runs before the table grows (TIMER-3). */
-static int make_room(uint32_t nr_threads)
+int wf_timers_make_room(uint32_t nr_threads)
 {
 	int err = 0;
 
 	for (uint32_t i = 0; i < wf_sched.nr_vps && err == 0; i++) {
 		struct wf_timers *timers = wf_sched.vps[i].timers;
 
+		if (timers == NULL) /* the runtime is about to start */
+			continue;
 		wf_spin_lock(&timers->lock, WF_RANK_TIMERS);
 		err = wf_heap_reserve(&timers->heap, nr_threads);
 		wf_spin_unlock(&timers->lock);
@@ -113,8 +114,7 @@ int wf_timers_init(void)
 		wf_store_relaxed(&timers->earliest, INT64_MAX);
 		wf_sched.vps[i].timers = timers;
 	}
-	wf_table_grow_hook = make_room;
-	return make_room(wf_table_room());
+	return wf_timers_make_room(wf_table_room());
 }
 
 void wf_timers_fini(void)

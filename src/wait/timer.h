@@ -25,6 +25,11 @@ struct wf_timers {
 
 /* Makes the heaps of all VPs, or empties them in a fork child. */
 int wf_timers_init(void);
+/*
+ * Makes room in the heaps for the timers of nr_threads. Called before the table
+ * of threads grows (TIMER-3). Returns 0 or -ENOMEM.
+ */
+int wf_timers_make_room(uint32_t nr_threads);
 /* Releases the memory. No VP runs, and no timer is set. */
 void wf_timers_fini(void);
 

@@ -48,6 +48,7 @@
 
 #include <errno.h>
 
+#include "base/upcall.h"
 #include "os/clock.h"
 #include "os/futex.h"
 #include "sched/idle.h"
@@ -60,9 +61,6 @@
 #include "wait/ufutex_bucket.h"
 #include "wait/ufutex_internal.h"
 #include "wait/word.h"
-
-bool (*wf_ufutex_is_interrupted)(struct wf_thread *t);
-bool (*wf_ufutex_is_cancelled)(const struct wf_thread *t);
 
 /* --- waiting ------------------------------------------------------------ */
 
@@ -129,8 +127,7 @@ WF_INLINE void park_multiplexed(struct wf_thread *t, struct wf_bucket *b,
 
 static WF_NOINLINE bool may_interrupt(struct wf_thread *t)
 {
-	return !t->wait_is_firm && wf_ufutex_is_interrupted != NULL &&
-	       wf_ufutex_is_interrupted(t);
+	return !t->wait_is_firm && wf_upcall.wait_is_interrupted(t);
 }
 
 /* Is a signal or a cancellation pending that the runtime's exit delivers? */
@@ -320,7 +317,7 @@ int wf_ufutex_result(struct wf_thread *t, int result)
 	if (WF_LIKELY(result != -EINTR))
 		return result;
 	if (wf_load_relaxed(&t->is_cancelled) &&
-	    wf_ufutex_is_cancelled != NULL && wf_ufutex_is_cancelled(t)) {
+	    wf_upcall.wait_is_cancelled(t)) {
 		/* The rest of the caller's call is no cancellation point. */
 		t->at_cancel_point = false;
 		return -ECANCELED;

@@ -88,12 +88,4 @@ int wf_ufutex_park_commit(struct wf_thread *t, const void *addr,
 
 void wf_ufutex_fork_child(void);
 
-/*
- * Set by signal/: must the caller's wait end before it begins? Called under the
- * bucket's lock.
- */
-extern bool (*wf_ufutex_is_interrupted)(struct wf_thread *t);
-/* Set by signal/: must t, which has been cancelled, act on that here? */
-extern bool (*wf_ufutex_is_cancelled)(const struct wf_thread *t);
-
 #endif

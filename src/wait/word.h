@@ -85,7 +85,8 @@ uint64_t wf_words_nr_waits(void);
  */
 extern _Atomic uint32_t wf_words_nr_watched;
 
-void wf_words_init(void);
+/* Polls the words if it is time to. Owner of vp; in_runtime set, no lock. */
+void wf_words_poll_when_due(struct wf_vp *vp);
 void wf_words_fork_child(void);
 
 #endif

@@ -204,7 +204,7 @@ static uint32_t switches_until(int64_t ns, uint32_t nr_switches, int64_t in_ns)
 	return nr < 1 ? 1 : nr > MOST_SWITCHES ? MOST_SWITCHES : (uint32_t)nr;
 }
 
-static void poll_when_due(struct wf_vp *vp)
+void wf_words_poll_when_due(struct wf_vp *vp)
 {
 	struct wf_word_poll *l = &vp->word_poll;
 	struct wf_thread *me = wf_self;
@@ -227,11 +227,6 @@ static void poll_when_due(struct wf_vp *vp)
 	l->nr_counted = 0;
 	l->nr_switches = FIRST_SWITCHES;
 	l->countdown = FIRST_SWITCHES;
-}
-
-void wf_words_init(void)
-{
-	wf_words_poll = poll_when_due;
 }
 
 /* --- the monitor -------------------------------------------------------- */

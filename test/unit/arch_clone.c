@@ -26,20 +26,6 @@ enum {
 		 CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS,
 };
 
-void wf_thread_main(void);
-void wf_frame_resume(void *uc);
-
-/* switch.S refers to these functions of other files. */
-void wf_thread_main(void)
-{
-	abort();
-}
-
-void wf_frame_resume(void *uc)
-{
-	abort();
-}
-
 static struct {
 	void *arg;
 	uintptr_t frame, caller_frame, tp;

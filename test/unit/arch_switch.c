@@ -14,6 +14,7 @@
 #include <sys/auxv.h>
 
 #include "arch/arch.h"
+#include "base/upcall.h"
 #include "random.h"
 
 /* The offsets that arch_switch_x86_64.S uses. */
@@ -40,19 +41,11 @@ void switch_with(const struct saved *in, struct saved *ret_out, void **save_sp,
 		 void *load_sp, uintptr_t load_tp, switch_fn *fn);
 void probe_entry(void);
 void probe_main(void);
-void wf_thread_main(void);
-void wf_frame_resume(void *uc);
 
 struct found found;
 
 static void *main_sp;
 static switch_fn *switch_now;
-
-/* switch.S refers to this function of signal/frame.c. */
-void wf_frame_resume(void *uc)
-{
-	abort();
-}
 
 static bool may_wrfsbase(void)
 {
@@ -130,7 +123,7 @@ static void hop(struct context *c, void **save_sp, void *load_sp)
 }
 
 /* Runs in every context but the main one, and never returns. */
-void wf_thread_main(void)
+static void thread_main(void)
 {
 	struct context *me = &contexts[current];
 
@@ -146,6 +139,8 @@ void wf_thread_main(void)
 		}
 	}
 }
+
+const struct wf_upcalls wf_upcall = { .thread_main = thread_main };
 
 static void preserve(void)
 {

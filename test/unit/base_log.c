@@ -14,6 +14,7 @@
 
 #include "base/compiler.h"
 #include "base/log.h"
+#include "base/upcall.h"
 
 /* The last line that the sink got, with a terminating 0. */
 static char line[1024];
@@ -21,7 +22,7 @@ static size_t line_len;
 static int nr_lines;
 static jmp_buf aborted;
 
-void wf_log_sink(const char *text, size_t len)
+static void log_write(const char *text, size_t len)
 {
 	assert_true(len < sizeof(line));
 	memcpy(line, text, len);
@@ -30,15 +31,21 @@ void wf_log_sink(const char *text, size_t len)
 	nr_lines++;
 }
 
-long wf_log_thread_id(void)
+static long log_thread_id(void)
 {
 	return 4194305;
 }
 
-void wf_log_abort(void)
+static WF_NORETURN void end(void)
 {
 	longjmp(aborted, 1);
 }
+
+const struct wf_upcalls wf_upcall = {
+	.log_write = log_write,
+	.log_thread_id = log_thread_id,
+	.abort = end,
+};
 
 /* Compares wf_format's result with that of libc's snprintf. */
 #define assert_same_format(...)                                               \

@@ -43,7 +43,6 @@
 
 __thread struct wf_thread *wf_self;
 uint32_t wf_carrier_setxid_generation = 5;
-void (*wf_service_hook)(int tid);
 _Atomic bool wf_carrier_setxid_comes;
 struct wf_request *_Atomic fake_served;
 _Atomic int fake_served_result;
@@ -52,19 +51,6 @@ _Atomic bool fake_yields;
 struct wf_options wf_options;
 struct wf_counters wf_counters;
 _Atomic uint32_t wf_os_execs;
-
-/* switch.S, which has wf_arch_sigreturn, also refers to these functions. */
-void wf_thread_main(void);
-void wf_thread_main(void)
-{
-	abort();
-}
-
-void wf_frame_resume(void);
-void wf_frame_resume(void)
-{
-	abort();
-}
 
 struct wf_thread *wf_runtime_attach(void)
 {

@@ -249,9 +249,9 @@ static void on_signal(int sig)
 		return;
 	if (nr_to_refuse > 0) {
 		nr_to_refuse--;
-		wf_vp_io_report(NULL);
+		wf_supervisor_finish_marked(NULL);
 	} else {
-		wf_vp_io_report(&computes);
+		wf_supervisor_finish_marked(&computes);
 	}
 }
 

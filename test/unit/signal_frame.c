@@ -18,6 +18,7 @@
 
 #include "../lib/registers.h"
 #include "arch/arch.h"
+#include "fake_upcall.h"
 #include "os/kthread.h"
 #include "os/sys.h"
 #include "random.h"
@@ -33,8 +34,6 @@ enum {
 	PERIOD_US = 300,
 	ROUNDS = 100000,
 };
-
-void wf_thread_main(void);
 
 __thread struct wf_thread *wf_self;
 
@@ -101,7 +100,7 @@ static void handle(int sig, siginfo_t *info, void *ucontext)
 	switch_to(&dead, scheduler_sp);
 }
 
-void wf_thread_main(void)
+static void thread_main(void)
 {
 	struct registers in, out;
 
@@ -115,6 +114,12 @@ void wf_thread_main(void)
 	nr_interrupted = NR_INTERRUPTIONS;
 	switch_to(&thread.ctx.sp, scheduler_sp);
 }
+
+const struct wf_upcalls wf_upcall = {
+	FAKE_UPCALLS,
+	.thread_main = thread_main,
+	.frame_resume = wf_frame_resume,
+};
 
 /* --- what overwrites the registers meanwhile ---------------------------- */
 

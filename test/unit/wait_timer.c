@@ -29,7 +29,6 @@ enum {
 #define WALL_AHEAD (1700000000LL * WF_NS_PER_S + 12345677)
 
 struct wf_sched wf_sched;
-int (*wf_table_grow_hook)(uint32_t room);
 
 static struct wf_vp vps[NR_VPS];
 static struct wf_thread threads[NR_THREADS];

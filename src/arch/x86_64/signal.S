@@ -11,6 +11,8 @@
  * instructions before rt_sigreturn, or before a handler of the program, load it
  * again.
  */
+#include "base/upcall.h"
+
 	.text
 
 /*
@@ -163,7 +165,7 @@ wf_arch_signal_return:
 	je	1f
 	movq	%rax, 8(%rsp)
 	wrfsbase %rcx
-1:	call	wf_signal_return
+1:	call	*wf_upcall+WF_UPCALL_SIGNAL_RETURN(%rip)
 	movq	%rbx, %rsp
 	LOAD_FOREIGN %rbx
 	movl	$15, %eax		/* rt_sigreturn */

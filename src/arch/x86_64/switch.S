@@ -14,6 +14,8 @@
  * load, which delays later instructions. r8d and r9d keep the words of the
  * outgoing side during the system call, which clobbers rax and rcx.
  */
+#include "base/upcall.h"
+
 	.text
 
 	.globl	wf_arch_switch_syscall
@@ -62,7 +64,7 @@ wf_arch_switch_syscall:
 
 /*
  * The first instruction of a new context. The undefined return address ends the
- * walk of every unwinder here. The jump to wf_thread_main has a return address
+ * walk of every unwinder here. The jump to thread_main has a return address
  * pushed, as a call has (switch.h).
  */
 	.globl	wf_arch_thread_entry
@@ -76,7 +78,7 @@ wf_arch_thread_entry:
 	xorl	%ebp, %ebp
 	leaq	1f(%rip), %rax
 	pushq	%rax
-	jmp	wf_thread_main
+	jmp	*wf_upcall+WF_UPCALL_THREAD_MAIN(%rip)
 1:	hlt
 	.cfi_endproc
 	.size	wf_arch_thread_entry, . - wf_arch_thread_entry
@@ -85,7 +87,7 @@ wf_arch_thread_entry:
  * wf_arch_switch enters the save area of a preempted thread here, with the
  * stack pointer at the copied struct ucontext:
  *
- *	void wf_frame_resume(struct ucontext *uc);	finishes the switch
+ *	wf_upcall.frame_resume(uc)	finishes the switch
  *	wrfsbase, if the thread had a foreign base	(signal.S)
  *	rt_sigreturn with the stack pointer at uc
  */
@@ -99,7 +101,7 @@ wf_arch_frame_resume:
 	movq	%rsp, %rbx
 	movq	%rsp, %rdi
 	andq	$-16, %rsp
-	call	wf_frame_resume
+	call	*wf_upcall+WF_UPCALL_FRAME_RESUME(%rip)
 	movq	%rbx, %rsp
 	movq	8(%rbx), %rax
 	testq	%rax, %rax
