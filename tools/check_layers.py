@@ -1,21 +1,31 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Dependencies point downwards: a file in src/ includes only from folders of
-lower rank or from its own.
+lower rank or from its own. The objects of a build hold to the same order: they
+take no symbol from a higher folder. The one exception is the table of
+base/upcall.h.
 
-usage: check_layers.py [ROOT]
+usage: check_layers.py [BUILD_DIR [ROOT]]
+
+Without BUILD_DIR only the includes are read.
 """
 
 import pathlib
 import re
+import subprocess
 import sys
 
 FOLDERS = ("base arch os libc mem trace sched wait sync signal io thread "
            "boot ipc see api").split()
 RANK = {folder: rank for rank, folder in enumerate(FOLDERS)}
 PUBLIC_USERS = {"api", "boot", "see"}
+# Lower folders call it, and api/ fills it.
+UPCALLS = "wf_upcall"
+OBJECTS = "libweft.so.p"
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
+# Meson writes src/io/read.c as src_io_read.c.o.
+OBJECT = re.compile(r"src_([a-z]+)_.*\.o")
 
 
 def judge(folder, included):
@@ -54,9 +64,53 @@ def check(root):
     return errors
 
 
+def symbols(objects):
+    """({symbol: the object that defines it}, [(object, needed symbol)])."""
+    # gcc-nm also reads objects of link-time optimization.
+    run = subprocess.run(["gcc-nm", "--format=posix", "-A", *objects],
+                         check=True, text=True, capture_output=True)
+    defined, needed = {}, []
+    for line in run.stdout.splitlines():
+        place, name, kind = line.split()[:3]
+        place = pathlib.Path(place.removesuffix(":"))
+        if kind in "Uvw":
+            needed.append((place, name))
+        elif kind.isupper():
+            defined[name] = place
+    return defined, needed
+
+
+def folder_of(path):
+    match = OBJECT.fullmatch(path.name)
+    return match[1] if match and match[1] in RANK else None
+
+
+def check_objects(build):
+    objects = sorted((pathlib.Path(build) / OBJECTS).glob("*.o"))
+    if not objects:
+        return [f"{build}/{OBJECTS}: no objects; build first"]
+    errors = [f"{path}: of no known folder of src/" for path in objects
+              if folder_of(path) is None]
+    if errors:
+        return errors
+    defined, needed = symbols(objects)
+    for path, name in needed:
+        if name not in defined or name == UPCALLS:
+            continue
+        folder, target = folder_of(path), folder_of(defined[name])
+        if RANK[target] > RANK[folder]:
+            errors.append(
+                f"{path.name}: {name} is in {target} (rank {RANK[target]}), "
+                f"and {folder} (rank {RANK[folder]}) is below it; see "
+                "src/base/upcall.h")
+    return errors
+
+
 def main(argv):
-    root = argv[1] if len(argv) > 1 else pathlib.Path(__file__).parents[1]
+    root = argv[2] if len(argv) > 2 else pathlib.Path(__file__).parents[1]
     errors = check(root)
+    if len(argv) > 1:
+        errors += check_objects(argv[1])
     print("\n".join(errors) if errors else "layers: clean")
     return 1 if errors else 0
 

@@ -1,4 +1,7 @@
 # SPDX-License-Identifier: MIT
+import shutil
+import subprocess
+
 import check_layers
 import pytest
 
@@ -38,7 +41,65 @@ def test_unknown_folder(tree, file):
     assert "no known folder" in check_layers.check(tree({file: ""}))[0]
 
 
+def compiled(root, files, *flags):
+    """A build of the files: {"src_base_a.c.o": "int a;"}."""
+    if shutil.which("gcc-nm") is None:
+        pytest.skip("no gcc")
+    objects = root / check_layers.OBJECTS
+    objects.mkdir(parents=True)
+    for name, text in files.items():
+        subprocess.run(["gcc", *flags, "-xc", "-c", "-o", objects / name, "-"],
+                       input=text, text=True, check=True)
+    return root
+
+
+@pytest.mark.parametrize("flags", [[], ["-flto"]])
+def test_symbols_point_down(tmp_path, flags):
+    build = compiled(tmp_path, {
+        "src_base_log.c.o": "extern void (*const wf_upcall)(void);"
+                            "void wf_log(void) { wf_upcall(); }",
+        "src_io_call_read.c.o": "void wf_log(void); int read(void);"
+                                "void wf_read(void) { wf_log(); read(); }",
+        "src_io_ring.c.o": "void wf_read(void);"
+                           "void wf_ring(void) { wf_read(); }",
+        "src_api_upcall.c.o": "void wf_ring(void);"
+                              "void (*const wf_upcall)(void) = wf_ring;",
+    }, *flags)
+    assert check_layers.check_objects(build) == []
+
+
+@pytest.mark.parametrize("flags", [[], ["-flto"]])
+def test_symbols_that_point_up(tmp_path, flags):
+    build = compiled(tmp_path, {
+        "src_base_log.c.o": "void wf_sink(void);"
+                            "void wf_log(void) { wf_sink(); }",
+        "src_os_output.c.o": "extern int wf_state;"
+                             "int wf_hook(void) __attribute__((weak));"
+                             "void wf_sink(void) { wf_state = wf_hook != 0; }",
+        "src_sched_table.c.o": "int wf_state;",
+        "src_api_hook.c.o": "int wf_hook(void) { return 0; }",
+    }, *flags)
+    errors = check_layers.check_objects(build)
+    assert len(errors) == 3
+    assert "src_base_log.c.o: wf_sink is in os (rank 2)" in errors[0]
+    assert {"wf_hook is in api", "wf_state is in sched"} == {
+        error.split(": ")[1].partition(" (")[0] for error in errors[1:]}
+
+
+def test_no_objects(tmp_path):
+    assert "build first" in check_layers.check_objects(tmp_path)[0]
+
+
+def test_object_of_unknown_folder(tmp_path):
+    build = compiled(tmp_path, {"src_misc_a.c.o": "int wf_a;"})
+    assert "no known folder" in check_layers.check_objects(build)[0]
+
+
 def test_status(tree, capsys):
     root = tree({"src/base/a.c": '#include "api/b.h"\n'})
-    assert check_layers.main(["", str(root)]) == 1
-    assert "api/b.h" in capsys.readouterr().out
+    build = compiled(root / "build", {
+        "src_base_a.c.o": "extern int wf_b; int *wf_a(void) { return &wf_b; }",
+        "src_api_b.c.o": "int wf_b = 1;"})
+    assert check_layers.main(["", str(build), str(root)]) == 1
+    out = capsys.readouterr().out
+    assert "api/b.h" in out and "wf_b is in api" in out
