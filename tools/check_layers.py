@@ -3,7 +3,8 @@
 """Dependencies point downwards: a file in src/ includes only from folders of
 lower rank or from its own. The objects of a build hold to the same order: they
 take no symbol from a higher folder. The one exception is the table of
-base/upcall.h.
+base/upcall.h. Only src/libc/ names what is inside of glibc: members of its
+objects, and symbols that it does not offer to programs.
 
 usage: check_layers.py [BUILD_DIR [ROOT]]
 
@@ -24,6 +25,21 @@ UPCALLS = "wf_upcall"
 OBJECTS = "libweft.so.p"
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
+# Reserved names that are not glibc's inside.
+ORDINARY = re.compile(
+    "__(ATOMIC_|atomic_|builtin_|ORDER_|NR_)\\w+|__m\\d+i|__W[A-Z]+|"
+    # the compiler's
+    "__(ASSEMBLER|BYTE_ORDER|VA_ARGS|asm|attribute|func|has_attribute|int128|"
+    "aarch64|riscv|thread|typeof|x86_64)_?_?|__get_cpuid_count|__dso_handle|"
+    "__cxa_atexit|"
+    # types of headers
+    "__(kernel_timespec|user_cap_header_struct|priority_which_t|"
+    "rlimit_resource|rusage_who_t|ptrace_request|jmp_buf_tag)|"
+    # pthread_cleanup_push and what it expands to
+    "__(pthread_unwind_buf_t|cancel_jmp_buf|sigsetjmp_cancel|"
+    "pthread_(un)?register_cancel)")
+RESERVED = re.compile(r"\b(?:__[A-Za-z]\w*|_(?:dl|rtld|nl|nptl|IO)_\w+)")
+COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 # Meson writes src/io/read.c as src_io_read.c.o.
 OBJECT = re.compile(r"src_([a-z]+)_.*\.o")
 
@@ -45,8 +61,23 @@ def judge(folder, included):
     return None
 
 
+def interposed(src):
+    """The names of libc's that weft exports: libc offers them to programs."""
+    path = src / "interposed.txt"
+    return set(path.read_text().split()) if path.exists() else set()
+
+
+def inside_glibc(text, offered):
+    """[(line number, name)] of the names that only src/libc/ may know."""
+    text = COMMENT.sub(lambda match: "\n" * match[0].count("\n"), text)
+    return [(text.count("\n", 0, match.start()) + 1, match[0])
+            for match in RESERVED.finditer(text)
+            if match[0] not in offered and not ORDINARY.fullmatch(match[0])]
+
+
 def check(root):
     src = pathlib.Path(root) / "src"
+    offered = interposed(src)
     errors = []
     for path in sorted(src.rglob("*")):
         if path.suffix not in (".c", ".h", ".S"):
@@ -56,7 +87,12 @@ def check(root):
         if len(parts) < 2 or folder not in RANK:
             errors.append(f"{path}: in no known folder of src/")
             continue
-        for nr, line in enumerate(path.read_text().splitlines(), 1):
+        text = path.read_text()
+        if folder != "libc":
+            errors += [f"{path}:{nr}: {name} is inside of glibc: only "
+                       "src/libc/ may name it, see src/libc/fields.h"
+                       for nr, name in inside_glibc(text, offered)]
+        for nr, line in enumerate(text.splitlines(), 1):
             match = INCLUDE.match(line)
             complaint = match and judge(folder, match.group(1))
             if complaint:

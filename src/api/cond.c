@@ -8,8 +8,8 @@
 #include "api/api.h"
 #include "api/cancel.h"
 
-#include "api/cond_words.h"
 #include "api/shared_cond.h"
+#include "libc/cond_words.h"
 #include "libc/real.h"
 #include "sync/cond.h"
 #include "sync/inherit.h"

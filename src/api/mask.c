@@ -12,6 +12,7 @@
 
 #include "api/api.h"
 #include "api/signal.h"
+#include "libc/fields.h"
 #include "libc/real.h"
 #include "signal/mask.h"
 #include "signal/memory.h"
@@ -100,8 +101,8 @@ static WF_NORETURN void jump(struct __jmp_buf_tag *env, int value)
 {
 	uint64_t set;
 
-	if (env->__mask_was_saved) {
-		memcpy(&set, &env->__saved_mask, sizeof(set));
+	if (env->libc_has_mask) {
+		memcpy(&set, &env->libc_mask, sizeof(set));
 		wf_mask_change(SIG_SETMASK, &set, NULL);
 	}
 	wf_real.siglongjmp(env, value);

@@ -22,20 +22,10 @@
  */
 #include "api/shared_barrier.h"
 
-#include <stddef.h>
-
 #include "api/shared_word.h"
+#include "libc/fields.h"
 
 enum { NUMBERS = INT_MAX };
-
-struct words {
-	_Atomic uint32_t come, done; /* waited on */
-	uint32_t count, shared;	     /* constant */
-	_Atomic uint32_t gone;
-};
-
-_Static_assert(sizeof(struct words) <= sizeof(pthread_barrier_t),
-	       "libc's object has these words");
 
 static uint32_t last_number(uint32_t count)
 {
@@ -46,7 +36,7 @@ static uint32_t last_number(uint32_t count)
  * acq_rel: pairs with itself and with the release in leave(). The threads that
  * leave see all that was done before an arrival.
  */
-static uint32_t come(struct words *b, uint32_t last)
+static uint32_t come(struct wf_libc_barrier *b, uint32_t last)
 {
 	uint32_t number, seen;
 
@@ -59,7 +49,8 @@ static uint32_t come(struct words *b, uint32_t last)
 }
 
 /* SHARED_BARRIER-1 */
-static void complete_rounds(struct words *b, uint32_t number, uint32_t count)
+static void complete_rounds(struct wf_libc_barrier *b, uint32_t number,
+			    uint32_t count)
 {
 	uint32_t done = wf_load_relaxed(&b->done);
 
@@ -72,7 +63,7 @@ static void complete_rounds(struct words *b, uint32_t number, uint32_t count)
 	}
 }
 
-static void leave(struct words *b, uint32_t last)
+static void leave(struct wf_libc_barrier *b, uint32_t last)
 {
 	/* acq_rel: the last thread comes after all accesses of the others. */
 	if (atomic_fetch_add(&b->gone, 1) + 1 != last)
@@ -89,7 +80,7 @@ static void leave(struct words *b, uint32_t last)
 
 int wf_shared_barrier_wait(pthread_barrier_t *barrier)
 {
-	struct words *b = (struct words *)barrier;
+	struct wf_libc_barrier *b = (struct wf_libc_barrier *)barrier;
 	uint32_t count = b->count, last = last_number(count);
 	uint32_t number = come(b, last), done;
 
@@ -102,7 +93,7 @@ int wf_shared_barrier_wait(pthread_barrier_t *barrier)
 
 void wf_shared_barrier_fini(pthread_barrier_t *barrier)
 {
-	struct words *b = (struct words *)barrier;
+	struct wf_libc_barrier *b = (struct wf_libc_barrier *)barrier;
 	uint32_t last = last_number(b->count);
 	uint32_t seen = wf_load_relaxed(&b->come);
 

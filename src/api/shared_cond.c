@@ -55,10 +55,10 @@
  */
 #include "api/shared_cond.h"
 
-#include "api/cond_words.h"
 #include "api/shared_mutex.h"
 #include "api/shared_word.h"
 #include "libc/cleanup.h"
+#include "libc/cond_words.h"
 #include "sync/mutex.h"
 
 enum {

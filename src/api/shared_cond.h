@@ -16,8 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "api/cond_words.h"
 #include "io/futex.h"
+#include "libc/cond_words.h"
 
 /*
  * Does weft know libc's protocol, and can the calling thread park? If not, the

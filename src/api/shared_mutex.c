@@ -74,7 +74,7 @@ static uint32_t marked(const pthread_mutex_t *m, uint32_t word)
 				       (word & FUTEX_OWNER_DIED) != 0 ?
 			       0 :
 			       word | FUTEX_WAITERS;
-	if ((m->__data.__kind & WF_MUTEX_PROTECT) == 0)
+	if ((m->libc_kind & WF_MUTEX_PROTECT) == 0)
 		return word == WF_LIBC_MUTEX_FREE ? 0 : WF_LIBC_MUTEX_WAITED;
 	return (word & WF_CEILING_STATE) == WF_LIBC_MUTEX_FREE ?
 		       0 :

@@ -41,9 +41,8 @@
  */
 #include "api/shared_rwlock.h"
 
-#include <stddef.h>
-
 #include "api/shared_word.h"
+#include "libc/fields.h"
 #include "libc/real.h"
 #include "sched/yield.h"
 #include "sync/owner.h"
@@ -63,31 +62,14 @@ enum {
 /* words.phase, beside WRITE_PHASE, and words.first, beside 1 */
 enum { SLEPT_ON = 1 << 1 };
 
-struct words {
-	_Atomic uint32_t readers, writers, phase, first;
-	_Atomic uint64_t writer; /* SHARED_RWLOCK-8 */
-	_Atomic uint32_t owner;	 /* a writer's number */
-};
-
-#define SAME_PLACE(ours, libcs)                                          \
-	_Static_assert(offsetof(struct words, ours) ==                   \
-			       offsetof(pthread_rwlock_t, __data.libcs), \
-		       "the words are where libc has them")
-SAME_PLACE(readers, __readers);
-SAME_PLACE(writers, __writers);
-SAME_PLACE(phase, __wrphase_futex);
-SAME_PLACE(first, __writers_futex);
-SAME_PLACE(writer, __pad3);
-SAME_PLACE(owner, __cur_writer);
-
-static struct words *words_of(pthread_rwlock_t *rwlock)
+static struct wf_libc_rwlock *words_of(pthread_rwlock_t *rwlock)
 {
-	return (struct words *)rwlock;
+	return (struct wf_libc_rwlock *)rwlock;
 }
 
 static bool writers_go_first(const pthread_rwlock_t *rwlock)
 {
-	return rwlock->__data.__flags != PTHREAD_RWLOCK_PREFER_READER_NP;
+	return rwlock->libc_flags != PTHREAD_RWLOCK_PREFER_READER_NP;
 }
 
 static uint64_t as_writer(uint32_t number)
@@ -96,7 +78,7 @@ static uint64_t as_writer(uint32_t number)
 }
 
 /* SHARED_RWLOCK-8 */
-static bool is_writer(struct words *l)
+static bool is_writer(struct wf_libc_rwlock *l)
 {
 	uint32_t me = wf_owner_self();
 
@@ -104,7 +86,7 @@ static bool is_writer(struct words *l)
 	       wf_load_relaxed(&l->writer) == as_writer(me);
 }
 
-static void note_writer(struct words *l)
+static void note_writer(struct wf_libc_rwlock *l)
 {
 	uint32_t me = wf_owner_self();
 
@@ -117,7 +99,8 @@ static void note_writer(struct words *l)
  * SHARED_RWLOCK-3. False: the deadline has passed. The caller must then try to
  * undo its count (SHARED_RWLOCK-4).
  */
-static bool await_phase(struct words *l, uint32_t phase, int64_t deadline_ns)
+static bool await_phase(struct wf_libc_rwlock *l, uint32_t phase,
+			int64_t deadline_ns)
 {
 	uint32_t other = phase ^ WRITE_PHASE, sleep_on = other | SLEPT_ON;
 	bool has_changed = false;
@@ -148,7 +131,7 @@ static bool await_phase(struct words *l, uint32_t phase, int64_t deadline_ns)
 /* --- readers -------------------------------------------------------------- */
 
 /* SHARED_RWLOCK-7. False: the deadline has passed. */
-static bool let_writer_pass(struct words *l, int64_t deadline_ns)
+static bool let_writer_pass(struct wf_libc_rwlock *l, int64_t deadline_ns)
 {
 	uint32_t seen = wf_load_relaxed(&l->readers);
 
@@ -166,7 +149,7 @@ static bool let_writer_pass(struct words *l, int64_t deadline_ns)
 }
 
 /* SHARED_RWLOCK-4 */
-static bool stop_reading(struct words *l)
+static bool stop_reading(struct wf_libc_rwlock *l)
 {
 	uint32_t seen = wf_load_relaxed(&l->readers);
 
@@ -177,7 +160,8 @@ static bool stop_reading(struct words *l)
 	return false;
 }
 
-static int read_locked(struct words *l, uint32_t seen, int64_t deadline_ns)
+static int read_locked(struct wf_libc_rwlock *l, uint32_t seen,
+		       int64_t deadline_ns)
 {
 	/* SHARED_RWLOCK-2 */
 	while ((seen & (WRITE_PHASE | WRITER)) == WRITE_PHASE) {
@@ -199,7 +183,7 @@ static int read_locked(struct words *l, uint32_t seen, int64_t deadline_ns)
 int wf_shared_rwlock_rdlock(pthread_rwlock_t *rwlock, clockid_t clock,
 			    const struct timespec *abstime)
 {
-	struct words *l = words_of(rwlock);
+	struct wf_libc_rwlock *l = words_of(rwlock);
 	int64_t deadline_ns;
 	uint32_t seen;
 
@@ -207,7 +191,7 @@ int wf_shared_rwlock_rdlock(pthread_rwlock_t *rwlock, clockid_t clock,
 		return EINVAL;
 	if (is_writer(l))
 		return EDEADLK;
-	if (rwlock->__data.__flags ==
+	if (rwlock->libc_flags ==
 		    PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP &&
 	    !let_writer_pass(l, deadline_ns))
 		return ETIMEDOUT;
@@ -228,7 +212,7 @@ int wf_shared_rwlock_rdlock(pthread_rwlock_t *rwlock, clockid_t clock,
  * SHARED_RWLOCK-5. Sleeps until the first writer leaves. Returns 0, also
  * without having slept, or -ETIMEDOUT.
  */
-static int sleep_for_first(struct words *l, int64_t deadline_ns,
+static int sleep_for_first(struct wf_libc_rwlock *l, int64_t deadline_ns,
 			   bool *ret_slept)
 {
 	uint32_t seen = wf_load_relaxed(&l->first);
@@ -245,7 +229,7 @@ static int sleep_for_first(struct words *l, int64_t deadline_ns,
 }
 
 /* SHARED_RWLOCK-6. True: the caller is the first writer now. */
-static bool take_over(struct words *l)
+static bool take_over(struct wf_libc_rwlock *l)
 {
 	uint32_t writers = wf_load_relaxed(&l->writers);
 
@@ -260,7 +244,7 @@ static bool take_over(struct words *l)
 }
 
 /* SHARED_RWLOCK-6. False: the caller has become the first writer. */
-static bool stop_waiting_for_first(struct words *l)
+static bool stop_waiting_for_first(struct wf_libc_rwlock *l)
 {
 	uint32_t writers = wf_load_relaxed(&l->writers);
 
@@ -271,8 +255,8 @@ static bool stop_waiting_for_first(struct words *l)
 }
 
 /* Waits until the caller is the first writer. Returns 0 or -ETIMEDOUT. */
-static int become_first(struct words *l, bool in_order, int64_t deadline_ns,
-			uint32_t *ret_readers)
+static int become_first(struct wf_libc_rwlock *l, bool in_order,
+			int64_t deadline_ns, uint32_t *ret_readers)
 {
 	/*
 	 * acquire, here and below: pairs with the release of the previous
@@ -317,7 +301,7 @@ first:
  * first writer: another writer becomes the first, or none is. False: the lock
  * has been handed to the caller.
  */
-static bool stop_writing(struct words *l, bool in_order)
+static bool stop_writing(struct wf_libc_rwlock *l, bool in_order)
 {
 	/* Sleeping writers are woken below, once another may be the first. */
 	bool wakes = (atomic_exchange(&l->first, 0) & SLEPT_ON) != 0;
@@ -348,7 +332,7 @@ static bool stop_writing(struct words *l, bool in_order)
 }
 
 /* The caller is the first writer. SHARED_RWLOCK-1, SHARED_RWLOCK-3 */
-static int begin_writing(struct words *l, uint32_t seen, bool in_order,
+static int begin_writing(struct wf_libc_rwlock *l, uint32_t seen, bool in_order,
 			 int64_t deadline_ns)
 {
 	if (seen & WRITE_PHASE)
@@ -371,7 +355,7 @@ static int begin_writing(struct words *l, uint32_t seen, bool in_order,
 int wf_shared_rwlock_wrlock(pthread_rwlock_t *rwlock, clockid_t clock,
 			    const struct timespec *abstime)
 {
-	struct words *l = words_of(rwlock);
+	struct wf_libc_rwlock *l = words_of(rwlock);
 	bool in_order = writers_go_first(rwlock);
 	int64_t deadline_ns;
 	uint32_t seen;
@@ -400,7 +384,7 @@ int wf_shared_rwlock_trywrlock(pthread_rwlock_t *rwlock)
 
 int wf_shared_rwlock_unlock(pthread_rwlock_t *rwlock)
 {
-	struct words *l = words_of(rwlock);
+	struct wf_libc_rwlock *l = words_of(rwlock);
 
 	if (is_writer(l))
 		wf_store_relaxed(&l->writer, 0);

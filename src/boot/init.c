@@ -66,19 +66,6 @@ static void load_options(char **envp)
 		       fault.row->variable, new_value);
 }
 
-/* The environment as ld.so has found it; libc may not have it yet. */
-static char **environment(void)
-{
-	char ***argv = wf_elf_symbol("ld-linux", "_dl_argv");
-	char **p = argv != NULL ? *argv : NULL;
-
-	if (p == NULL)
-		return NULL;
-	while (*p != NULL)
-		p++;
-	return p + 1;
-}
-
 void wf_boot_init(void)
 {
 	static bool is_done;
@@ -93,7 +80,7 @@ void wf_boot_init(void)
 		missing = wf_libc_layout_init();
 	if (missing != NULL)
 		fail_without(missing);
-	load_options(environment());
+	load_options(wf_elf_environment());
 	if (wf_table_init() < 0) {
 		wf_log("cannot reserve address space for threads; raise the "
 		       "limit on virtual memory (ulimit -v)");

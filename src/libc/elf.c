@@ -170,3 +170,15 @@ bool wf_elf_has_thread_sanitizer(void)
 	}
 	return false;
 }
+
+char **wf_elf_environment(void)
+{
+	char ***argv = wf_elf_symbol("ld-linux", "_dl_argv");
+	char **p = argv != NULL ? *argv : NULL;
+
+	if (p == NULL)
+		return NULL;
+	while (*p != NULL)
+		p++;
+	return p + 1;
+}

@@ -40,6 +40,12 @@ void *wf_elf_symbol(const char *object, const char *name);
  */
 bool wf_elf_program_imports(const char *name);
 
+/*
+ * The environment as ld.so has found it, or NULL. libc may not have it yet when
+ * the program makes its first call.
+ */
+char **wf_elf_environment(void);
+
 /* True if the program is built with ThreadSanitizer. */
 bool wf_elf_has_thread_sanitizer(void);
 

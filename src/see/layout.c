@@ -168,7 +168,7 @@ static const struct wf_layout_item items[] = {
 	/* The objects that wait_addr points into, by wait_kind. */
 	FIELD_AS("mutex.word", wf_mutex, word, "mutex_word"),
 	FIELD_AS("mutex.owner", wf_mutex, owner, "tid"),
-	FIELD_AS("mutex.kind", wf_mutex, libc.__data.__kind, "word"),
+	FIELD_AS("mutex.kind", wf_mutex, libc.libc_kind, "word"),
 	NUMBER("mutex.inherit", WF_MUTEX_INHERIT),
 	NUMBER("mutex.tid_mask", ~(uint32_t)WF_BOOST_WAITED),
 	FIELD_AS("boost.is_granted", wf_boost_waiter, is_granted, "flag"),

@@ -34,19 +34,19 @@
 #include "arch/arch.h"
 #include "base/upcall.h"
 #include "libc/bridge.h"
+#include "libc/fields.h"
 #include "libc/layout.h"
 #include "sched/runtime.h"
 #include "signal/deliver.h"
 #include "signal/routing.h"
 #include "wait/ufutex_internal.h"
 
-/* glibc's bits of pthread.cancelhandling. */
 enum {
-	IS_DISABLED = 1 << 0,
-	IS_ASYNC = 1 << 1,
-	IS_CANCELING = 1 << 2,
-	IS_CANCELED = 1 << 3,
-	IS_EXITING = 1 << 4,
+	IS_DISABLED = WF_LIBC_CANCEL_DISABLED,
+	IS_ASYNC = WF_LIBC_CANCEL_ASYNC,
+	IS_CANCELING = WF_LIBC_CANCEL_SENT,
+	IS_CANCELED = WF_LIBC_CANCELED,
+	IS_EXITING = WF_LIBC_EXITING,
 };
 
 static int word_of(const struct wf_thread *t)

@@ -42,7 +42,7 @@ static struct {
 /* libc's link of robust mutexes, unused here. */
 static struct wf_mutex **next_of(struct wf_mutex *m)
 {
-	return (struct wf_mutex **)&m->libc.__data.__list.__prev;
+	return (struct wf_mutex **)&m->libc.libc_prev;
 }
 
 static uint32_t row_of(uint32_t id)

@@ -47,12 +47,12 @@ static inline bool wf_boost_inherits(const struct wf_mutex *m)
  */
 static inline struct wf_boost_waiter **wf_boost_first(struct wf_mutex *m)
 {
-	return (struct wf_boost_waiter **)&m->libc.__data.__list.__next;
+	return (struct wf_boost_waiter **)&m->libc.libc_next;
 }
 
 static inline uint32_t wf_boost_ceiling(const struct wf_mutex *m)
 {
-	return m->libc.__data.__nusers;
+	return m->libc.libc_users;
 }
 
 /* The holder's id, WF_OWNER_NONE if m is free. */

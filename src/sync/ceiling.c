@@ -55,9 +55,9 @@ static struct claim *claim(const pthread_mutex_t *m, uint32_t ceiling)
 		found = is_free_locked(&claims[i]) ? &claims[i] : NULL;
 	if (found != NULL) {
 		*found = (struct claim){
-			.boost.libc.__data = { .__kind = WF_MUTEX_PROTECT,
-					       .__owner = me->tid,
-					       .__nusers = ceiling },
+			.boost.libc = { .libc_kind = WF_MUTEX_PROTECT,
+					.libc_owner = me->tid,
+					.libc_users = ceiling },
 			.of = m,
 		};
 		wf_boost_join_locked(&found->boost);

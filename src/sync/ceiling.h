@@ -28,9 +28,8 @@
  */
 static inline bool wf_ceiling_has(const pthread_mutex_t *m)
 {
-	return m->__data.__kind > 0 &&
-	       (m->__data.__kind & WF_MUTEX_PROTECT) != 0 && wf_self != NULL &&
-	       wf_self->kind != WF_THREAD_FOREIGN;
+	return m->libc_kind > 0 && (m->libc_kind & WF_MUTEX_PROTECT) != 0 &&
+	       wf_self != NULL && wf_self->kind != WF_THREAD_FOREIGN;
 }
 
 /*

@@ -24,23 +24,8 @@
 #ifndef WEFT_SYNC_COND_H
 #define WEFT_SYNC_COND_H
 
+#include "libc/cond_words.h"
 #include "sync/mutex.h"
-
-/* As libc's pthread_cond_init sets them. */
-enum wf_cond_flags {
-	WF_COND_SHARED = 1 << 0,
-	WF_COND_MONOTONIC = 1 << 1,
-};
-
-/*
- * The index of the object's word with the flags. For a process-shared condition
- * it depends on the version of libc (api/cond_words.h). A process-private one
- * has them in the old word, and the other has none of these bits.
- */
-enum wf_cond_flags_word {
-	WF_COND_FLAGS_NEW = 7,
-	WF_COND_FLAGS_OLD = 9,
-};
 
 /* wf_cond.waiters */
 enum wf_cond_waiters {

@@ -143,7 +143,7 @@ static void free_word(const struct wf_carrier *c, pthread_mutex_t *m)
 
 static void enlist(struct wf_carrier *c, pthread_mutex_t *m)
 {
-	m->__data.__count = 1;
+	m->libc_count = 1;
 	c->nr_inherited++;
 	if (wf_libc_mutex_is_robust(m))
 		wf_robust_insert(wf_robust_head(&c->robust), link_of(m));
@@ -156,19 +156,19 @@ static int own(struct wf_carrier *c, pthread_mutex_t *m)
 	if (wf_load_acquire(wf_libc_mutex_word(m)) & FUTEX_OWNER_DIED) {
 		atomic_fetch_and(wf_libc_mutex_word(m),
 				 ~(uint32_t)FUTEX_OWNER_DIED);
-		m->__data.__owner = WF_ROBUST_INCONSISTENT;
+		m->libc_owner = WF_ROBUST_INCONSISTENT;
 		enlist(c, m);
 		return EOWNERDEAD; /* counted by the dead owner */
 	}
 	if (wf_libc_mutex_is_robust(m) &&
-	    m->__data.__owner == WF_ROBUST_NOT_RECOVERABLE) {
-		m->__data.__count = 0;
+	    m->libc_owner == WF_ROBUST_NOT_RECOVERABLE) {
+		m->libc_count = 0;
 		free_word(c, m);
 		end_pending(c);
 		return ENOTRECOVERABLE;
 	}
-	m->__data.__owner = (int)id_of(c);
-	m->__data.__nusers++;
+	m->libc_owner = (int)id_of(c);
+	m->libc_users++;
 	enlist(c, m);
 	return 0;
 }
@@ -291,7 +291,7 @@ int wf_inherit_trylock(pthread_mutex_t *m)
 
 int wf_inherit_unlock(pthread_mutex_t *m)
 {
-	bool is_consistent = m->__data.__owner != WF_ROBUST_INCONSISTENT;
+	bool is_consistent = m->libc_owner != WF_ROBUST_INCONSISTENT;
 	const struct wf_thread *t = wf_self;
 	struct wf_carrier *c;
 
@@ -306,8 +306,8 @@ int wf_inherit_unlock(pthread_mutex_t *m)
 		set_pending(c, m);
 		wf_robust_take_out(wf_robust_link(m));
 	}
-	m->__data.__owner = is_consistent ? 0 : WF_ROBUST_NOT_RECOVERABLE;
-	m->__data.__nusers--;
+	m->libc_owner = is_consistent ? 0 : WF_ROBUST_NOT_RECOVERABLE;
+	m->libc_users--;
 	c->nr_inherited--;
 	free_word(c, m);
 	end_pending(c);

@@ -21,7 +21,7 @@
 /* m has libc's layout. A destroyed mutex, of kind -1, has no protocol. */
 static inline bool wf_inherit_has(const pthread_mutex_t *m)
 {
-	return m->__data.__kind > 0 && (m->__data.__kind & WF_MUTEX_INHERIT);
+	return m->libc_kind > 0 && (m->libc_kind & WF_MUTEX_INHERIT);
 }
 
 /*

@@ -26,18 +26,18 @@ enum wf_libc_mutex {
 
 static inline _Atomic uint32_t *wf_libc_mutex_word(const pthread_mutex_t *m)
 {
-	return (_Atomic uint32_t *)&m->__data.__lock;
+	return (_Atomic uint32_t *)&m->libc_word;
 }
 
 static inline bool wf_libc_mutex_is_robust(const pthread_mutex_t *m)
 {
-	return (m->__data.__kind & WF_MUTEX_ROBUST) != 0;
+	return (m->libc_kind & WF_MUTEX_ROBUST) != 0;
 }
 
 /* PTHREAD_MUTEX_..._NP */
 static inline int wf_libc_mutex_type(const pthread_mutex_t *m)
 {
-	return m->__data.__kind & WF_MUTEX_TYPE;
+	return m->libc_kind & WF_MUTEX_TYPE;
 }
 
 static inline bool wf_libc_mutex_asks_owner(const pthread_mutex_t *m)
@@ -50,9 +50,9 @@ static inline bool wf_libc_mutex_asks_owner(const pthread_mutex_t *m)
 static inline bool wf_libc_mutex_unlock_again(pthread_mutex_t *m)
 {
 	if (wf_libc_mutex_type(m) != PTHREAD_MUTEX_RECURSIVE_NP ||
-	    m->__data.__count <= 1)
+	    m->libc_count <= 1)
 		return false;
-	m->__data.__count--;
+	m->libc_count--;
 	return true;
 }
 
@@ -63,8 +63,7 @@ static inline int wf_libc_mutex_lock_again(pthread_mutex_t *m)
 	case PTHREAD_MUTEX_ERRORCHECK_NP:
 		return EDEADLK;
 	case PTHREAD_MUTEX_RECURSIVE_NP:
-		return ++m->__data.__count != 0 ? 0 :
-						  (--m->__data.__count, EAGAIN);
+		return ++m->libc_count != 0 ? 0 : (--m->libc_count, EAGAIN);
 	}
 	return EBUSY;
 }

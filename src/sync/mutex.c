@@ -68,7 +68,7 @@ uint32_t wf_mutex_spins = WF_MUTEX_SPINS_DEFAULT;
 
 _Static_assert(sizeof(struct wf_mutex) == sizeof(pthread_mutex_t),
 	       "the object has libc's size");
-_Static_assert(offsetof(pthread_mutex_t, __data.__kind) >=
+_Static_assert(offsetof(pthread_mutex_t, libc_kind) >=
 		       offsetof(struct wf_mutex, owner) + sizeof(uint32_t),
 	       "the kind is where libc's initialisers put it");
 _Static_assert(PTHREAD_MUTEX_RECURSIVE_NP == 1 &&
@@ -79,8 +79,8 @@ _Static_assert(PTHREAD_MUTEX_RECURSIVE_NP == 1 &&
 int wf_mutex_init(struct wf_mutex *m, int kind, int ceiling)
 {
 	memset(m, 0, sizeof(*m));
-	m->libc.__data.__kind = kind;
-	m->libc.__data.__nusers = (unsigned int)ceiling;
+	m->libc.libc_kind = kind;
+	m->libc.libc_users = (unsigned int)ceiling;
 	return 0;
 }
 
@@ -93,7 +93,7 @@ int wf_mutex_fini(struct wf_mutex *m)
 	if (wf_load_acquire(&m->word) != WF_MUTEX_FREE ||
 	    wf_load_relaxed(&m->nr_waits) != 0)
 		return -EBUSY;
-	m->libc.__data.__kind = -1; /* as libc: EINVAL from now on */
+	m->libc.libc_kind = -1; /* as libc: EINVAL from now on */
 	return 0;
 }
 
@@ -101,7 +101,7 @@ int wf_mutex_ceiling(const struct wf_mutex *m, int *ret_ceiling)
 {
 	if (!(wf_mutex_kind(m) & WF_MUTEX_PROTECT))
 		return -EINVAL;
-	*ret_ceiling = (int)m->libc.__data.__nusers;
+	*ret_ceiling = (int)m->libc.libc_users;
 	return 0;
 }
 
@@ -118,8 +118,8 @@ int wf_mutex_set_ceiling(struct wf_mutex *m, int ceiling, int *ret_old)
 	if (!is_mine)
 		wf_mutex_acquire(m, WF_FOREVER);
 	if (ret_old != NULL)
-		*ret_old = (int)m->libc.__data.__nusers;
-	m->libc.__data.__nusers = (unsigned int)ceiling;
+		*ret_old = (int)m->libc.libc_users;
+	m->libc.libc_users = (unsigned int)ceiling;
 	if (!is_mine) {
 		wf_store_relaxed(&m->owner, WF_OWNER_NONE);
 		wf_mutex_unlock_slow(m);

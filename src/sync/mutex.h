@@ -29,6 +29,7 @@
 
 #include "base/atomic.h"
 #include "base/compiler.h"
+#include "libc/fields.h"
 #include "sync/owner.h"
 #include "wait/ufutex.h"
 
@@ -69,7 +70,7 @@ struct wf_mutex {
 			_Atomic uint32_t owner;
 		};
 		struct {
-			char before[offsetof(pthread_mutex_t, __data.__spins)];
+			char before[offsetof(pthread_mutex_t, libc_spins)];
 			/* Condition waits that will relock it; owner. */
 			_Atomic uint32_t nr_waits;
 		};
@@ -113,7 +114,7 @@ bool wf_mutex_expect_waiters(struct wf_mutex *m);
 
 static inline int wf_mutex_kind(const struct wf_mutex *m)
 {
-	return m->libc.__data.__kind;
+	return m->libc.libc_kind;
 }
 
 /* libc's functions return EINVAL for these. */

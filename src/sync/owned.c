@@ -30,7 +30,7 @@ enum {
 /* OWNED-1 */
 static _Atomic uint64_t *owner_of(const pthread_mutex_t *m)
 {
-	return (_Atomic uint64_t *)&m->__data.__list.__prev;
+	return (_Atomic uint64_t *)&m->libc_prev;
 }
 
 static uint64_t as_owner(const struct wf_thread *t)
@@ -45,7 +45,7 @@ bool wf_owned_has_number(const struct wf_thread *t)
 
 bool wf_owned_has(const pthread_mutex_t *m)
 {
-	int kind = m->__data.__kind;
+	int kind = m->libc_kind;
 
 	return (kind & WF_MUTEX_SHARED) != 0 && (kind & WF_MUTEX_ROBUST) == 0 &&
 	       wf_libc_mutex_asks_owner(m);
@@ -55,7 +55,7 @@ bool wf_owned_is_mine(const pthread_mutex_t *m)
 {
 	const struct wf_thread *t = wf_thread_self();
 
-	return m->__data.__owner == t->tid &&
+	return m->libc_owner == t->tid &&
 	       (!wf_owned_has_number(t) ||
 		wf_load_relaxed(owner_of(m)) == as_owner(t));
 }
@@ -72,9 +72,9 @@ void wf_owned_hide(pthread_mutex_t *m)
 
 void wf_owned_begin(pthread_mutex_t *m)
 {
-	m->__data.__owner = wf_self->tid;
-	m->__data.__nusers++;
-	m->__data.__count = 1;
+	m->libc_owner = wf_self->tid;
+	m->libc_users++;
+	m->libc_count = 1;
 	if (wf_owned_has_number(wf_self) && wf_owned_has(m))
 		wf_owned_show(m);
 }
@@ -83,9 +83,9 @@ void wf_owned_end(pthread_mutex_t *m)
 {
 	if (wf_owned_has(m))
 		wf_owned_hide(m);
-	m->__data.__owner = 0;
-	m->__data.__nusers--;
-	m->__data.__count = 0;
+	m->libc_owner = 0;
+	m->libc_users--;
+	m->libc_count = 0;
 }
 
 int wf_owned_trylock(pthread_mutex_t *m)

@@ -261,9 +261,9 @@ static int lock_ceiling(struct wf_mutex *m, int64_t deadline_ns)
 {
 	WF_CLEANUP struct wf_cleanup cleanup = WF_CLEANUP_NONE;
 	struct wf_mutex claim = {
-		.libc.__data = { .__kind = WF_MUTEX_PROTECT,
-				 .__owner = (int)wf_owner_self(),
-				 .__nusers = wf_boost_ceiling(m) },
+		.libc = { .libc_kind = WF_MUTEX_PROTECT,
+			  .libc_owner = (int)wf_owner_self(),
+			  .libc_users = wf_boost_ceiling(m) },
 	};
 	int rc = check_ceiling(m);
 

@@ -25,6 +25,7 @@
 #include <sys/uio.h>
 
 #include "base/atomic.h"
+#include "libc/fields.h"
 #include "os/mem.h"
 #include "os/sys.h"
 #include "sched/robust_list.h"
@@ -48,14 +49,13 @@ static inline uintptr_t *wf_robust_prev(uintptr_t link)
 
 static inline uintptr_t wf_robust_link(const pthread_mutex_t *m)
 {
-	return (uintptr_t)m + offsetof(pthread_mutex_t, __data.__list.__next);
+	return (uintptr_t)m + offsetof(pthread_mutex_t, libc_next);
 }
 
 static inline pthread_mutex_t *wf_robust_mutex(uintptr_t link)
 {
 	return (pthread_mutex_t *)((link & ~WF_ROBUST_PI) -
-				   offsetof(pthread_mutex_t,
-					    __data.__list.__next));
+				   offsetof(pthread_mutex_t, libc_next));
 }
 
 static inline uintptr_t wf_robust_head(struct wf_robust_list *l)
@@ -129,9 +129,8 @@ static inline int wf_robust_register(struct wf_robust_list *l)
 	uintptr_t head = wf_robust_head(l);
 
 	l->head = (struct robust_list_head){
-		.futex_offset =
-			(long)offsetof(pthread_mutex_t, __data.__lock) -
-			(long)offsetof(pthread_mutex_t, __data.__list.__next),
+		.futex_offset = (long)offsetof(pthread_mutex_t, libc_word) -
+				(long)offsetof(pthread_mutex_t, libc_next),
 	};
 	wf_robust_empty(head);
 	return (int)wf_sys(SYS_set_robust_list, head, sizeof(l->head));

@@ -53,23 +53,23 @@ enum wait_bits {
 
 _Static_assert(sizeof(struct wf_rwlock) == sizeof(pthread_rwlock_t),
 	       "the object has libc's size");
-_Static_assert(offsetof(pthread_rwlock_t, __data.__flags) >=
+_Static_assert(offsetof(pthread_rwlock_t, libc_flags) >=
 		       offsetof(struct wf_rwlock, writer) + sizeof(uint32_t),
 	       "the flags are libc's");
-_Static_assert(offsetof(pthread_rwlock_t, __data.__shared) >=
+_Static_assert(offsetof(pthread_rwlock_t, libc_shared) >=
 		       offsetof(struct wf_rwlock, writer) + sizeof(uint32_t),
 	       "the sharing is libc's");
 
 int wf_rwlock_init(struct wf_rwlock *l, int flags)
 {
 	memset(l, 0, sizeof(*l));
-	l->libc.__data.__flags = (unsigned int)flags;
+	l->libc.libc_flags = (unsigned int)flags;
 	return 0;
 }
 
 static bool prefers_writers(const struct wf_rwlock *l)
 {
-	return l->libc.__data.__flags ==
+	return l->libc.libc_flags ==
 	       PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP;
 }
 

@@ -24,6 +24,7 @@
 
 #include "base/atomic.h"
 #include "base/compiler.h"
+#include "libc/fields.h"
 #include "sync/deadline.h"
 #include "sync/owner.h"
 #include "wait/ufutex.h"
@@ -66,7 +67,7 @@ void wf_rwlock_unlock_slow(struct wf_rwlock *l);
 
 static inline bool wf_rwlock_is_shared(const struct wf_rwlock *l)
 {
-	return l->libc.__data.__shared != 0;
+	return l->libc.libc_shared != 0;
 }
 
 static inline bool wf_rwlock_take_read(struct wf_rwlock *l)

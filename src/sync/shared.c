@@ -65,7 +65,7 @@ static _Atomic uint32_t nr_given; /* SHARED-2 */
 /* SHARED-1: the holder's id, where libc counts spins and elisions. */
 static _Atomic uint32_t *holder_of(const pthread_mutex_t *m)
 {
-	return (_Atomic uint32_t *)&m->__data.__spins;
+	return (_Atomic uint32_t *)&m->libc_spins;
 }
 
 static uint32_t tid_in(uint32_t word)
@@ -79,7 +79,7 @@ static uint32_t tid_in(uint32_t word)
 static bool is_robust(const pthread_mutex_t *m)
 {
 	return wf_libc_mutex_is_robust(m) &&
-	       (m->__data.__kind & WF_MUTEX_INHERIT) == 0;
+	       (m->libc_kind & WF_MUTEX_INHERIT) == 0;
 }
 
 static void change_tid(pthread_mutex_t *m, uint32_t from, uint32_t to)
@@ -247,8 +247,8 @@ void wf_shared_end(pthread_mutex_t *m)
 /* The caller has set the word. SHARED-1 */
 static void own(pthread_mutex_t *m, const struct wf_thread *t, int owner)
 {
-	m->__data.__count = 1;
-	m->__data.__owner = owner;
+	m->libc_count = 1;
+	m->libc_owner = owner;
 	wf_store_relaxed(holder_of(m), (uint32_t)t->tid);
 	list_locked(m);
 }
@@ -277,14 +277,14 @@ static int try_locked(pthread_mutex_t *m, const struct wf_thread *t)
 		own(m, t, WF_ROBUST_INCONSISTENT);
 		return EOWNERDEAD; /* counted by the dead owner */
 	}
-	if (m->__data.__owner == WF_ROBUST_NOT_RECOVERABLE) {
-		m->__data.__count = 0;
+	if (m->libc_owner == WF_ROBUST_NOT_RECOVERABLE) {
+		m->libc_count = 0;
 		atomic_fetch_or(wf_libc_mutex_word(m), FUTEX_WAITERS);
 		free_word(m, INT_MAX);
 		return ENOTRECOVERABLE;
 	}
 	own(m, t, t->tid);
-	m->__data.__nusers++;
+	m->libc_users++;
 	return 0;
 }
 
@@ -316,16 +316,16 @@ static int unlock_robust(pthread_mutex_t *m)
 
 	if (!is_given(m, t))
 		return EPERM;
-	if (m->__data.__owner != WF_ROBUST_INCONSISTENT &&
+	if (m->libc_owner != WF_ROBUST_INCONSISTENT &&
 	    wf_libc_mutex_unlock_again(m))
 		return 0;
 	wf_runtime_enter();
 	wf_spin_lock(&lock, WF_RANK_SHARED);
-	m->__data.__owner = m->__data.__owner == WF_ROBUST_INCONSISTENT ?
-				    WF_ROBUST_NOT_RECOVERABLE :
-				    0;
-	m->__data.__count = 0;
-	m->__data.__nusers--;
+	m->libc_owner = m->libc_owner == WF_ROBUST_INCONSISTENT ?
+				WF_ROBUST_NOT_RECOVERABLE :
+				0;
+	m->libc_count = 0;
+	m->libc_users--;
 	wf_store_relaxed(holder_of(m), 0);
 	set_pending(m);
 	unlist_locked(m);

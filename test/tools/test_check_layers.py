@@ -95,6 +95,31 @@ def test_object_of_unknown_folder(tmp_path):
     assert "no known folder" in check_layers.check_objects(build)[0]
 
 
+@pytest.mark.parametrize("file, text", [
+    ("sync/mutex.c", "a = m->libc_owner; /* as __owner */\n"),
+    ("libc/fields.h", "#define libc_owner __data.__owner\n"),
+    ("io/a.c", "__builtin_ctzll(__atomic_load_n(&a, __ATOMIC_RELAXED));\n"),
+    ("boot/fork.c", "wf_real.__register_atfork(a, b, c);\n"),
+])
+def test_names_outside_glibc(tree, file, text):
+    root = tree({f"src/{file}": text,
+                 "src/interposed.txt": "__register_atfork\n"})
+    assert check_layers.check(root) == []
+
+
+@pytest.mark.parametrize("text, names", [
+    ("a = m->__data.__owner;", ["__data", "__owner"]),
+    ('p = wf_elf_symbol("ld-linux", "_dl_argv");', ["_dl_argv"]),
+    ("n = &__nptl_nthreads;", ["__nptl_nthreads"]),
+])
+def test_names_inside_glibc(tree, text, names):
+    root = tree({"src/sync/a.c": f"/* one\n * two */\n{text}\n"})
+    errors = check_layers.check(root)
+    assert len(errors) == len(names)
+    for error, name in zip(errors, names):
+        assert f"sync/a.c:3: {name} is inside of glibc" in error
+
+
 def test_status(tree, capsys):
     root = tree({"src/base/a.c": '#include "api/b.h"\n'})
     build = compiled(root / "build", {

@@ -11,8 +11,8 @@
  *
  * The functions do not block. The caller has in_runtime 0.
  */
-#ifndef WEFT_API_COND_WORDS_H
-#define WEFT_API_COND_WORDS_H
+#ifndef WEFT_LIBC_COND_WORDS_H
+#define WEFT_LIBC_COND_WORDS_H
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -20,6 +20,22 @@
 #include <time.h>
 
 #include "base/atomic.h"
+
+/* As libc's pthread_cond_init sets them. */
+enum wf_cond_flags {
+	WF_COND_SHARED = 1 << 0,
+	WF_COND_MONOTONIC = 1 << 1,
+};
+
+/*
+ * The index of the object's word with the flags. For a process-shared condition
+ * it depends on the version of libc. A process-private one has them in the old
+ * word, and the other has none of these bits.
+ */
+enum wf_cond_flags_word {
+	WF_COND_FLAGS_NEW = 7,
+	WF_COND_FLAGS_OLD = 9,
+};
 
 enum wf_cond_words_units {
 	WF_COND_ONE_PLACE = 1 << 1, /* of next, and of start with refs */

@@ -9,12 +9,13 @@
  * pthread_cond_init. With counts in the wrong words, libc could take its
  * internal lock for held, and wait for ever.
  */
-#include "api/cond_words.h"
+#include "libc/cond_words.h"
 
+#include <stddef.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "libc/real.h"
-#include "sync/cond.h"
 
 enum protocol {
 	WITH_REFS, /* glibc 2.25 to 2.40 */
