@@ -17,7 +17,7 @@ import subprocess
 import sys
 
 FOLDERS = ("base arch os libc mem trace sched wait sync signal io thread "
-           "boot ipc see api").split()
+           "monitor boot ipc see api").split()
 RANK = {folder: rank for rank, folder in enumerate(FOLDERS)}
 PUBLIC_USERS = {"api", "boot", "see"}
 # Lower folders call it, and api/ fills it.

@@ -80,16 +80,6 @@ void wf_boot_fork_child(void);
  */
 void wf_start_fork_child(void);
 
-/* boot/monitor.c: starts the monitor's kernel thread. Returns 0 or -errno. */
-int wf_monitor_start(void);
-/*
- * Ends the monitor and the kernel threads that it has made, before a new start.
- * Returns as wf_service_dismiss does.
- */
-bool wf_monitor_dismiss(void);
-void wf_monitor_fork_child(void);
-int wf_monitor_tid(void);
-
 /*
  * boot/setxid.c: makes the credential system call nr on every kernel thread of
  * the process. Returns 0, or -errno with all credentials as before.

@@ -27,6 +27,7 @@
 #include "io/watcher.h"
 #include "libc/loader.h"
 #include "libc/real.h"
+#include "monitor/monitor.h"
 #include "os/kthread.h"
 #include "os/sys.h"
 #include "sched/vfork_child.h"

@@ -25,9 +25,10 @@
 #include <sys/resource.h>
 
 #include "boot/boot.h"
-#include "boot/clock_watch.h"
 #include "io/worker.h"
 #include "libc/real.h"
+#include "monitor/clock_watch.h"
+#include "monitor/monitor.h"
 #include "os/clock.h"
 #include "os/kthread.h"
 #include "os/sys.h"

@@ -22,8 +22,8 @@
  *     monitor on there is no way back: all remaining kernel threads are at
  *     rest, and end at once.
  * WIND_DOWN-4. The monitor ends before the carriers, or it would take their
- *     ends for deaths (boot/deaths.c). The signal receiver ends before pending
- *     signals are given to the kernel.
+ *     ends for deaths (monitor/deaths.c). The signal receiver ends before
+ *     pending signals are given to the kernel.
  * WIND_DOWN-5. The caller waits for each end until the kernel no longer knows
  *     the id. The kernel clears the word of the kernel thread before that, so
  *     the word is not enough.
@@ -43,10 +43,11 @@
 #include <sys/wait.h>
 
 #include "boot/boot.h"
-#include "boot/private_table.h"
 #include "io/ring.h"
 #include "io/worker.h"
 #include "libc/tcb.h"
+#include "monitor/monitor.h"
+#include "monitor/private_table.h"
 #include "os/clock.h"
 #include "os/kthread.h"
 #include "os/sys.h"

@@ -24,7 +24,7 @@ void wf_wind_down(bool is_needed);
 /*
  * Makes wf_wind_down do nothing in this process. The process has registered a
  * notification of a message queue, and a new start would cancel it
- * (boot/private_table.h).
+ * (monitor/private_table.h).
  */
 void wf_wind_down_never(void);
 

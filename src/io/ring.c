@@ -413,7 +413,7 @@ static long write_one(int fd)
 
 /*
  * For a kernel thread with a private descriptor table, as the monitor. A number
- * that is still being closed there may be this one (boot/private_table.c).
+ * that is still being closed there may be this one (monitor/private_table.c).
  */
 static WF_COLD void wake_from_outside(int wake_fd)
 {

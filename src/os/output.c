@@ -109,7 +109,7 @@ static int copy_stderr(void)
 
 /*
  * For kernel threads with a descriptor table of their own, as the monitor
- * (boot/private_table.h).
+ * (monitor/private_table.h).
  */
 static void write_from_outside(const char *line, size_t len)
 {

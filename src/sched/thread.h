@@ -147,7 +147,7 @@ struct wf_context {
  * computed for long after a wake is likely to do so again. Full ticks without
  * blocking make a thread a candidate, and three of them make it CPU-bound. A
  * thread that ignores a cooperative preemption request is uncooperative for
- * some ticks (boot/preempt_request.c).
+ * some ticks (monitor/preempt_request.c).
  */
 enum wf_cpu_bound {
 	WF_CPU_BOUND_NOW = 1,

@@ -102,7 +102,7 @@ struct wf_vp_watch {
 					 * asked */
 	/* The thread that is requested to yield at its next call, the time of
 	 * the request, and the carrier's CPU time then. Below: whether the last
-	 * such thread has yielded (boot/preempt_request.c,
+	 * such thread has yielded (monitor/preempt_request.c,
 	 * PREEMPT_REQUEST-2). */
 	const struct wf_thread *requested;
 	int64_t requested_ns, requested_cpu_ns;
@@ -350,7 +350,7 @@ struct wf_carrier {
 					* (PREEMPT-6) */
 	_Atomic uint32_t setxid_seen;  /* last credential change done here */
 	_Atomic int64_t cpu_mark;      /* sched/cpu_time.c, CPU_TIME-2 */
-	uint64_t nr_sleeps;	       /* boot/handoff.c, HANDOFF-3; monitor */
+	uint64_t nr_sleeps;	       /* HANDOFF-3 (monitor/handoff.c) */
 	int64_t awake_cpu_ns;	       /* CPU time at the monitor's first check
 					* after that sleep */
 	int cpu_timer;		       /* signal/preempt.c; -1: none */

@@ -18,7 +18,7 @@
  * WORD-4. A word without WF_WORD_RUNG is polled by some kernel thread at least
  *     once a tick, or less often if no such wait has begun for long. A thread
  *     that begins such a wait wakes the monitor if it sleeps without polling at
- *     the next tick (boot/monitor.c, MONITOR-5).
+ *     the next tick (monitor/monitor.c, MONITOR-5).
  *
  * Rejected: slots with the number of the wait, and no key. A poller would have
  * to hold a lock of the slot while it takes that of the bucket. Otherwise it
@@ -155,7 +155,8 @@ static void count_wait(struct wf_thread *t)
 /*
  * The wait is noted: counts it, and wakes the monitor if need be. No fence
  * before the monitor's state is read: the monitor announces its sleep, passes a
- * membarrier, then checks the words (boot/monitor.c, MONITOR-3 and MONITOR-5).
+ * membarrier, then checks the words (monitor/monitor.c, MONITOR-3 and
+ * MONITOR-5).
  */
 static void check_watch(const struct wait *w, bool is_rung)
 {

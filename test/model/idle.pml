@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Models which VP sleeps and which thread wakes it: src/sched/idle.c, queue.c
- * (offer, see_monitor), src/wait/agent.c and the sleep of src/boot/monitor.c.
- * One VP, a foreign thread that submits to the injection queue, the monitor.
- * The variant has two VPs with threads that do not compute, and no monitor.
+ * (offer, see_monitor), src/wait/agent.c and the sleep of
+ * src/monitor/monitor.c. One VP, a foreign thread that submits to the injection
+ * queue, the monitor. The variant has two VPs with threads that do not compute,
+ * and no monitor.
  *
  * Plain stores go through a store buffer, first in first out, as on x86. A
  * locked instruction, a fence or a system call waits until the issuer's buffer

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Models how the monitor checks words that no doorbell announces: the sleep of
- * src/boot/monitor.c (MONITOR-3, MONITOR-5) and the begin of a wait in
+ * src/monitor/monitor.c (MONITOR-3, MONITOR-5) and the begin of a wait in
  * src/wait/word.c (check_watch, WORD-4). Each of two threads waits once, and
  * its wait may end. A third makes work for the monitor
  * (src/sched/queue_internal.h, see_monitor). A short pause of the monitor ends

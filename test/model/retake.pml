@@ -2,7 +2,7 @@
 /*
  * Models the protocol by which the monitor takes a VP from a carrier that
  * sleeps in the kernel: src/sched/runtime.h and .c, switch.c, carrier.c,
- * src/boot/handoff.c. Two VPs, two threads that may move between them, three
+ * src/monitor/handoff.c. Two VPs, two threads that may move between them, three
  * carriers of which one is a spare at the start.
  *
  * Plain stores of a carrier go through a store buffer, first in first out, as

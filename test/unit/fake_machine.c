@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "boot/handoff.h"
-#include "boot/preempt_request.h"
+#include "monitor/handoff.h"
+#include "monitor/preempt_request.h"
 #include "os/clock.h"
 #include "os/cpus.h"
 #include "os/kthread.h"

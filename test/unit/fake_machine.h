@@ -16,7 +16,7 @@
 #ifndef FAKE_MACHINE_H
 #define FAKE_MACHINE_H
 
-#include "boot/tick.h"
+#include "monitor/tick.h"
 #include "sched/queue.h"
 
 #define MACHINE_TICK WF_MONITOR_TICK_NS

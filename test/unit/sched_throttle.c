@@ -175,8 +175,8 @@ static void test_is_not_disturbed(void **state)
 	other = begin(fifo);
 	pass_ticks(REALTIME_TICKS + 1);
 	higher = realtime_thread(SCHED_FIFO, 50);
-	wf_store_relaxed(&other->exit_work,
-			 0); /* PREEMPT_REQUEST-2 in boot/preempt_request.c */
+	/* PREEMPT_REQUEST-2 in monitor/preempt_request.c */
+	wf_store_relaxed(&other->exit_work, 0);
 	wf_queue_put(machine_vp(0), higher, WF_READY_WOKEN);
 	assert_int_equal(other->exit_work, 0);
 	pass_ticks(1);

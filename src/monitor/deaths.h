@@ -6,8 +6,8 @@
  *     if (wf_deaths_serve(now_ns))
  *             ...	tick again
  */
-#ifndef WEFT_BOOT_DEATHS_H
-#define WEFT_BOOT_DEATHS_H
+#ifndef WEFT_MONITOR_DEATHS_H
+#define WEFT_MONITOR_DEATHS_H
 
 #include <stdbool.h>
 #include <stdint.h>

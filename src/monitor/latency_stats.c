@@ -7,7 +7,7 @@
  * mark is then how long the last of them has waited. The longest such time goes
  * into the counters.
  */
-#include "boot/latency_stats.h"
+#include "monitor/latency_stats.h"
 
 static void update_for_queue(struct wf_latency *latency,
 			     const struct wf_runq *queue, int64_t vp_ns,

@@ -19,14 +19,14 @@
  * DEATHS-3. A carrier that ends in weft's code may have left any state behind:
  *     that is fatal.
  */
-#include "boot/deaths.h"
+#include "monitor/deaths.h"
 
 #include <errno.h>
 #include <signal.h>
 
 #include "arch/arch.h"
 #include "base/log.h"
-#include "boot/handoff.h"
+#include "monitor/handoff.h"
 #include "os/clock.h"
 #include "os/kthread.h"
 #include "os/sys.h"

@@ -7,9 +7,9 @@
  * up to 3 ms later, and a thread that blocks loses its VP up to 3 ms later. The
  * first of these makes the interval one tick again, for 32 ticks.
  */
-#include "boot/tick_interval.h"
+#include "monitor/tick_interval.h"
 
-#include "boot/tick.h"
+#include "monitor/tick.h"
 #include "sched/inject.h"
 #include "sched/queue.h"
 #include "sched/realtime.h"

@@ -21,14 +21,14 @@
  *     if it has used CPU time since it last slept. The signal would cut short
  *     the call of a carrier that blocks again or has just been woken.
  */
-#include "boot/handoff.h"
+#include "monitor/handoff.h"
 
 #include <string.h>
 
 #include "base/options.h"
-#include "boot/private_table.h"
-#include "boot/tick.h"
 #include "libc/text.h"
+#include "monitor/private_table.h"
+#include "monitor/tick.h"
 #include "os/clock.h"
 #include "os/kthread.h"
 #include "os/sys.h"

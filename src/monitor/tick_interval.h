@@ -6,8 +6,8 @@
  *     wf_tick_all(now);
  *     next = now + wf_tick_interval_next(&interval, may_be_calm);
  */
-#ifndef WEFT_BOOT_TICK_INTERVAL_H
-#define WEFT_BOOT_TICK_INTERVAL_H
+#ifndef WEFT_MONITOR_TICK_INTERVAL_H
+#define WEFT_MONITOR_TICK_INTERVAL_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -8,8 +8,8 @@
  *     while (wf_preempt_request_retry(wf_os_now()))
  *             nap(WF_TICK_RETRY_NS);
  */
-#ifndef WEFT_BOOT_PREEMPT_REQUEST_H
-#define WEFT_BOOT_PREEMPT_REQUEST_H
+#ifndef WEFT_MONITOR_PREEMPT_REQUEST_H
+#define WEFT_MONITOR_PREEMPT_REQUEST_H
 
 #include "sched/vp.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/boot/tick_interval.c: how often the monitor ticks.
+ * src/monitor/tick_interval.c: how often the monitor ticks.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "boot/tick_interval.h"
 #include "fake_machine.h"
+#include "monitor/tick_interval.h"
 #include "sched/entry.h"
 
 enum { TICK = MACHINE_TICK, LONG_TICK = 4 * TICK, ENOUGH = 100 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/boot/tick.c: its rules together, in whole machines that run for some
+ * src/monitor/tick.c: its rules together, in whole machines that run for some
  * seconds of simulated time.
  */
 #include <setjmp.h>
@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "boot/preempt_request.h"
 #include "fake_machine.h"
+#include "monitor/preempt_request.h"
 
 enum { TICK = MACHINE_TICK };
 

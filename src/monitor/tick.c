@@ -26,19 +26,19 @@
  *     Otherwise a thread that always comes right behind a sleeper would stay in
  *     the interactive queue for ever, and get half of the VP. Other threads may
  *     be servers that find the next request each time they ask. A server yields
- *     when other threads wait (PREEMPT_REQUEST-2 in boot/preempt_request.c). It
- *     is CPU-bound if it has not blocked for four such ticks.
+ *     when other threads wait (PREEMPT_REQUEST-2 in monitor/preempt_request.c).
+ *     It is CPU-bound if it has not blocked for four such ticks.
  *
  * Rejected: plain round robin. A thread that sleeps 1 ms among six CPU-bound
  * threads wakes after 64 ms. Rejected: virtual run time. It reads a clock at
  * each switch, and is no better.
  */
-#include "boot/tick.h"
+#include "monitor/tick.h"
 
-#include "boot/handoff.h"
-#include "boot/latency_stats.h"
-#include "boot/mean_burst.h"
-#include "boot/preempt_request.h"
+#include "monitor/handoff.h"
+#include "monitor/latency_stats.h"
+#include "monitor/mean_burst.h"
+#include "monitor/preempt_request.h"
 #include "os/clock.h"
 #include "sched/idle.h"
 #include "sched/load_balance.h"
@@ -273,7 +273,7 @@ static void preempt_for_realtime(struct wf_vp *vp, int64_t now_ns)
 {
 	const struct view v = view_of(vp);
 
-	/* A carrier that sleeps in the kernel loses its VP (boot/handoff.h). */
+	/* A carrier that sleeps in the kernel loses its VP (handoff.h). */
 	if (v.t == NULL || wf_vp_asked(vp) == WF_RESCHED_REALTIME ||
 	    !wf_handoff_is_runnable(vp->carrier))
 		return;

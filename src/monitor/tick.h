@@ -8,8 +8,8 @@
  *     wf_tick_realtime(now_ns);
  *     wf_tick_all(now_ns);
  */
-#ifndef WEFT_BOOT_TICK_H
-#define WEFT_BOOT_TICK_H
+#ifndef WEFT_MONITOR_TICK_H
+#define WEFT_MONITOR_TICK_H
 
 #include "sched/vp.h"
 

@@ -12,12 +12,12 @@
  * Rejected: to copy nothing. The kernel copies the first 64 descriptors in any
  * case.
  */
-#include "boot/private_table.h"
+#include "monitor/private_table.h"
 
 #include <limits.h>
 #include <linux/close_range.h>
 
-#include "boot/boot.h"
+#include "monitor/monitor.h"
 #include "os/clock.h"
 #include "os/futex.h"
 #include "os/kthread.h"

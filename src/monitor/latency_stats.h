@@ -8,8 +8,8 @@
  *     for each vp:
  *             wf_latency_stats_update(vp);
  */
-#ifndef WEFT_BOOT_LATENCY_STATS_H
-#define WEFT_BOOT_LATENCY_STATS_H
+#ifndef WEFT_MONITOR_LATENCY_STATS_H
+#define WEFT_MONITOR_LATENCY_STATS_H
 
 #include "sched/vp.h"
 

@@ -6,8 +6,8 @@
  *
  *     wf_clock_watch_serve();	the monitor, in each round
  */
-#ifndef WEFT_BOOT_CLOCK_WATCH_H
-#define WEFT_BOOT_CLOCK_WATCH_H
+#ifndef WEFT_MONITOR_CLOCK_WATCH_H
+#define WEFT_MONITOR_CLOCK_WATCH_H
 
 #include "base/atomic.h"
 

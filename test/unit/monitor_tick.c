@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/boot/tick.c: each rule of fairness by itself. boot_tick_whole.c tests
- * them together.
+ * src/monitor/tick.c: each rule of fairness by itself. monitor_tick_whole.c
+ * tests them together.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,9 +11,9 @@
 #include <cmocka.h>
 #include <stdlib.h>
 
-#include "boot/latency_stats.h"
-#include "boot/preempt_request.h"
 #include "fake_machine.h"
+#include "monitor/latency_stats.h"
+#include "monitor/preempt_request.h"
 #include "sched/runq.h"
 
 enum { TICK = MACHINE_TICK };

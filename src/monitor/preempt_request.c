@@ -25,10 +25,10 @@
  * only uncooperative threads as CPU-bound. Each other thread that never blocks
  * then kept a woken thread waiting for one turn.
  */
-#include "boot/preempt_request.h"
+#include "monitor/preempt_request.h"
 
-#include "boot/handoff.h"
-#include "boot/tick.h"
+#include "monitor/handoff.h"
+#include "monitor/tick.h"
 #include "os/clock.h"
 #include "signal/preempt.h"
 

@@ -7,7 +7,7 @@
  * long because of the sleeps. If used_ns is not known (-1), the answer stays
  * unless the bursts are too many for the whole time since.
  */
-#include "boot/mean_burst.h"
+#include "monitor/mean_burst.h"
 
 #include "sched/idle.h"
 

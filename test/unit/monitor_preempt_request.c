@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/boot/preempt_request.c: which threads are preempted, and how. boot_tick.c
- * says when.
+ * src/monitor/preempt_request.c: which threads are preempted, and how.
+ * monitor_tick.c says when.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "boot/preempt_request.h"
 #include "fake_machine.h"
+#include "monitor/preempt_request.h"
 
 enum { TICK = MACHINE_TICK };
 

@@ -8,8 +8,8 @@
  *     if (wf_load_relaxed(&vp->runs_long))
  *             ...	wake an idle VP for a runnable thread
  */
-#ifndef WEFT_BOOT_MEAN_BURST_H
-#define WEFT_BOOT_MEAN_BURST_H
+#ifndef WEFT_MONITOR_MEAN_BURST_H
+#define WEFT_MONITOR_MEAN_BURST_H
 
 #include "sched/vp.h"
 

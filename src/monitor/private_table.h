@@ -5,8 +5,8 @@
  *     wf_private_table_make();	on the monitor
  *     wf_private_table_wait(100 * WF_NS_PER_MS);	on the starting thread
  */
-#ifndef WEFT_BOOT_PRIVATE_TABLE_H
-#define WEFT_BOOT_PRIVATE_TABLE_H
+#ifndef WEFT_MONITOR_PRIVATE_TABLE_H
+#define WEFT_MONITOR_PRIVATE_TABLE_H
 
 #include <stdbool.h>
 #include <stdint.h>

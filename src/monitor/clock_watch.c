@@ -25,14 +25,14 @@
  * Rejected: a kernel timer for the first deadline. Each wait would have to set
  * it.
  */
-#include "boot/clock_watch.h"
+#include "monitor/clock_watch.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <sys/timerfd.h>
 
-#include "boot/boot.h"
-#include "boot/private_table.h"
+#include "base/upcall.h"
+#include "monitor/private_table.h"
 #include "os/futex.h"
 #include "os/kthread.h"
 #include "os/sys.h"
@@ -94,7 +94,7 @@ static void run(void *arg)
 /* CLOCK_WATCH-2 */
 static void start(void)
 {
-	wf_clone_lock_beside(wf_setxid_follow);
+	wf_clone_lock_beside(wf_upcall.setxid);
 	wf_store_relaxed(&wf_clock_watch_followed,
 			 wf_carrier_setxid_generation);
 	wf_service_start(run, &self, &tid);

@@ -36,22 +36,24 @@
  *     a timer is far off, the monitor wakes for it though the VP is idle again.
  *     Otherwise each thread that runs until then would wake the monitor.
  * MONITOR-7. Where threads only switch, the monitor ticks less often
- *     (boot/tick_interval.h). It does not do that if a thread has woken it
+ *     (monitor/tick_interval.h). It does not do that if a thread has woken it
  *     since the last tick, or a timer is due before the next.
  */
+#include "monitor/monitor.h"
+
 #include <errno.h>
 #include <linux/futex.h>
 
 #include "base/options.h"
-#include "boot/boot.h"
-#include "boot/clock_watch.h"
-#include "boot/deaths.h"
-#include "boot/handoff.h"
-#include "boot/latency_stats.h"
-#include "boot/private_table.h"
-#include "boot/preempt_request.h"
-#include "boot/tick.h"
-#include "boot/tick_interval.h"
+#include "base/upcall.h"
+#include "monitor/clock_watch.h"
+#include "monitor/deaths.h"
+#include "monitor/handoff.h"
+#include "monitor/latency_stats.h"
+#include "monitor/preempt_request.h"
+#include "monitor/private_table.h"
+#include "monitor/tick.h"
+#include "monitor/tick_interval.h"
 #include "os/clock.h"
 #include "os/futex.h"
 #include "os/kthread.h"
@@ -326,7 +328,7 @@ static void sleep_until_needed(struct rounds *r, int64_t now, uint32_t pokes)
 	wf_store_relaxed(&wf_sched.monitor_until, limit);
 	r->was_woken = false;
 	/* A thread that changes credentials stores the change, then wakes. */
-	wf_setxid_follow();
+	wf_upcall.setxid();
 	if (!is_needed() && wf_load_acquire(&wf_sched.monitor_poke) == pokes) {
 		wf_latency_stats_reset();
 		sleep_and_watch(limit);
@@ -458,7 +460,7 @@ static void run(void *arg)
 			wf_clock_watch_stop();
 			wf_service_end();
 		}
-		wf_setxid_follow();
+		wf_upcall.setxid();
 		wf_clock_watch_serve();
 		fire_timers(now);
 		wf_tick_realtime(now);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/boot/tick.c, sched/queue.c: whether threads run for long enough to be
+ * src/monitor/tick.c, sched/queue.c: whether threads run for long enough to be
  * worth the wake of a VP.
  */
 #include <setjmp.h>

@@ -5,8 +5,8 @@
  *
  *     is_handing_off = wf_handoff_all(wf_os_now(), is_handing_off);
  */
-#ifndef WEFT_BOOT_HANDOFF_H
-#define WEFT_BOOT_HANDOFF_H
+#ifndef WEFT_MONITOR_HANDOFF_H
+#define WEFT_MONITOR_HANDOFF_H
 
 #include <stdbool.h>
 #include <stdint.h>
