@@ -40,10 +40,12 @@ def top_comment(text):
 
 
 def is_of_file(prefix, name):
-    """UFUTEX and WAIT_UFUTEX are those of wait/ufutex.c."""
+    """UFUTEX and WAIT_UFUTEX are those of wait/ufutex.c; IO_RING also that of
+    io/backend/ring.c."""
     path = pathlib.PurePath(name)
     stem = path.stem.upper()
-    return prefix in (stem, f"{path.parent.name.upper()}_{stem}")
+    return prefix == stem or prefix in {
+        f"{folder.upper()}_{stem}" for folder in path.parts[:-1]}
 
 
 def definitions(name, text):

@@ -21,7 +21,7 @@
 #include "base/atomic.h"
 #include "base/machine.h"
 #include "boot/boot.h"
-#include "io/ring.h"
+#include "io/backend/ring.h"
 #include "monitor/clock_watch.h"
 #include "monitor/deaths.h"
 #include "os/clock.h"

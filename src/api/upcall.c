@@ -11,7 +11,7 @@
 
 #include "base/self.h"
 #include "boot/boot.h"
-#include "io/worker.h"
+#include "io/backend/worker.h"
 #include "os/kthread.h"
 #include "os/output.h"
 #include "os/sys.h"

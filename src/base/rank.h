@@ -26,10 +26,12 @@
 	X(START, "boot/start.c", "the start of the runtime", "threads")        \
 	X(SETXID, "boot/setxid.c", "the change of credentials in progress",    \
 	  "threads")                                                           \
-	X(WATCHER, "io/watcher.c", "the start of the watcher", "threads")      \
-	X(SUPERVISOR, "io/supervisor.c", "the start of the supervisor",        \
+	X(WATCHER, "io/backend/watcher.c", "the start of the watcher",         \
 	  "threads")                                                           \
-	X(OWN_WORKER, "io/worker.c", "the numbers of those two", "threads")    \
+	X(SUPERVISOR, "io/backend/supervisor.c",                               \
+	  "the start of the supervisor", "threads")                            \
+	X(OWN_WORKER, "io/backend/worker.c", "the numbers of those two",       \
+	  "threads")                                                           \
 	X(EXIT_KEY, "thread/main_exit.c", "the making of libc's key", "calls") \
 	X(CLONE, "sched/clone_lock.c", "the set of kernel threads", "threads") \
 	X(RECEIVER_POLICY, "thread/policy.c",                                  \
@@ -59,10 +61,12 @@
 	X(MANY, "io/many.c", "waits for many descriptors", "calls")            \
 	X(EPOLL_PROXY, "io/epoll_proxy.c",                                     \
 	  "the sets of epoll descriptors in use", "calls")                     \
-	X(WATCHER_SET, "io/watcher_set.h", "requests of the watcher", "calls") \
+	X(WATCHER_SET, "io/backend/watcher_set.h", "requests of the watcher",  \
+	  "calls")                                                             \
 	X(PIN, "io/pin.c", "waits with a pinned file", "calls")                \
-	X(WORKER_LISTS, "io/worker.c", "idle and unused workers", "memory")    \
-	X(WORKER, "io/worker_table.h", "the job of a worker", "calls")         \
+	X(WORKER_LISTS, "io/backend/worker.c", "idle and unused workers",      \
+	  "memory")                                                            \
+	X(WORKER, "io/backend/worker_table.h", "the job of a worker", "calls") \
 	X(SIGNAL_QUEUE, "sched/thread.h", "the signals sent to a thread",      \
 	  "memory")                                                            \
 	X(SIGNAL_NODES, "signal/queue.c", "free nodes of these queues",        \

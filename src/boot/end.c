@@ -11,8 +11,8 @@
 #include <stdlib.h>
 
 #include "boot/boot.h"
-#include "io/ring.h"
-#include "io/worker.h"
+#include "io/backend/ring.h"
+#include "io/backend/worker.h"
 
 /* Of the C++ ABI: glibc has it, but no header declares it. */
 int __cxa_atexit(void (*handler)(void *), void *arg, void *dso_handle);

@@ -14,7 +14,7 @@
  *     signals blocked. It begins again when the handler returns.
  */
 #include "boot/boot.h"
-#include "io/worker.h"
+#include "io/backend/worker.h"
 #include "os/kthread.h"
 #include "sched/runtime.h"
 #include "signal/preempt.h"

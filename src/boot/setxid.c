@@ -25,7 +25,7 @@
 #include <sys/resource.h>
 
 #include "boot/boot.h"
-#include "io/worker.h"
+#include "io/backend/worker.h"
 #include "libc/real.h"
 #include "monitor/clock_watch.h"
 #include "monitor/monitor.h"

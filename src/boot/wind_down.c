@@ -43,8 +43,8 @@
 #include <sys/wait.h>
 
 #include "boot/boot.h"
-#include "io/ring.h"
-#include "io/worker.h"
+#include "io/backend/ring.h"
+#include "io/backend/worker.h"
 #include "libc/tcb.h"
 #include "monitor/monitor.h"
 #include "monitor/private_table.h"

@@ -12,10 +12,10 @@
 #include <netinet/tcp.h>
 
 #include "io/address.h"
+#include "io/backend/ring.h"
 #include "io/descriptor.h"
 #include "io/pinned_call.h"
 #include "io/io.h"
-#include "io/ring.h"
 #include "io/run.h"
 #include "os/clock.h"
 #include "os/sys.h"

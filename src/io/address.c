@@ -36,11 +36,11 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-#include "io/attempt.h"
+#include "io/backend/attempt.h"
+#include "io/backend/ring.h"
 #include "io/descriptor.h"
 #include "io/pin.h"
 #include "io/epoll_proxy.h"
-#include "io/ring.h"
 #include "io/run.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
@@ -165,7 +165,7 @@ static struct wait *wait_of(struct wf_request_scope *scope)
  * threads that wait. A receive with MSG_PEEK leaves its message to the other
  * threads, and poll (r is NULL) takes nothing, so both wake all. A thread that
  * waits alone does not use the flag either: with it the request could not
- * follow its VP (io/migrate.c).
+ * follow its VP (io/backend/migrate.c).
  */
 static uint32_t events_of(const struct wait *w)
 {

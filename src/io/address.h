@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "io/request.h"
+#include "io/backend/request.h"
 
 /*
  * Runs r, a receive or an accept on such a socket. As wf_io_run, which it calls

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Calls that may block, made by a worker. wf_call_run wraps the call into a
- * request that no ring carries out (io/worker.h). A call that only a disk may
- * hold up goes to a worker if the last one on its descriptor was slow
+ * request that no ring carries out (io/backend/worker.h). A call that only a
+ * disk may hold up goes to a worker if the last one on its descriptor was slow
  * (io/descriptor.h). A worker measures its calls, too, so a descriptor that
  * gets quick again goes back to plain calls.
  */
@@ -10,8 +10,8 @@
 
 #include <errno.h>
 
+#include "io/backend/request.h"
 #include "io/descriptor.h"
-#include "io/request.h"
 #include "sched/runtime.h"
 #include "wait/ufutex.h"
 

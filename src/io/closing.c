@@ -9,14 +9,14 @@
  */
 #include "io/closing.h"
 
+#include "io/backend/ring.h"
+#include "io/backend/watcher.h"
+#include "io/backend/watcher_set.h"
 #include "io/descriptor.h"
 #include "io/pin.h"
 #include "io/private_fd.h"
 #include "io/many.h"
 #include "io/epoll_proxy.h"
-#include "io/ring.h"
-#include "io/watcher.h"
-#include "io/watcher_set.h"
 #include "os/sys.h"
 #include "sched/vfork_child.h"
 #include "sched/carrier.h"

@@ -9,10 +9,10 @@
 #include <linux/io_uring.h>
 #include <poll.h>
 
+#include "io/backend/request.h"
 #include "io/pin.h"
 #include "io/io.h"
 #include "io/poll.h"
-#include "io/request.h"
 #include "libc/cleanup.h"
 #include "os/clock.h"
 #include "os/sys.h"

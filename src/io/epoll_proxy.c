@@ -21,8 +21,8 @@
  *     uses it. Otherwise the set's number might be another file's before the
  *     kernel has the request.
  *
- * Rejected: the set of the watcher (io/watcher.c). Each wait would cost two
- * more switches between kernel threads.
+ * Rejected: the set of the watcher (io/backend/watcher.c). Each wait would cost
+ * two more switches between kernel threads.
  */
 #include "io/epoll_proxy.h"
 

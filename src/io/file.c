@@ -35,9 +35,9 @@
 #include <unistd.h>
 
 #include "base/options.h"
+#include "io/backend/ring.h"
 #include "io/call.h"
 #include "io/descriptor.h"
-#include "io/ring.h"
 #include "io/run.h"
 #include "os/mem.h"
 #include "os/sys.h"

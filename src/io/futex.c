@@ -11,10 +11,10 @@
 #include <errno.h>
 #include <linux/futex.h>
 
+#include "io/backend/request.h"
+#include "io/backend/ring.h"
+#include "io/backend/worker.h"
 #include "io/io.h"
-#include "io/request.h"
-#include "io/ring.h"
-#include "io/worker.h"
 #include "os/futex.h"
 #include "sched/runtime.h"
 #include "signal/sigwait.h"

@@ -23,7 +23,7 @@
 #include <sys/select.h>
 
 #include "base/list.h"
-#include "io/request.h"
+#include "io/backend/request.h"
 
 enum { WF_MANY_PINNED = 16 };
 

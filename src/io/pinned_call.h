@@ -15,8 +15,8 @@
 
 #include <stddef.h>
 
+#include "io/backend/request.h"
 #include "io/pin.h"
-#include "io/request.h"
 #include "libc/cleanup.h"
 
 struct wf_pinned_call {

@@ -36,13 +36,13 @@
 #include <string.h>
 
 #include "io/address.h"
+#include "io/backend/request.h"
+#include "io/backend/ring.h"
 #include "io/descriptor.h"
 #include "io/io.h"
 #include "io/many.h"
 #include "io/poll.h"
 #include "io/poll_call.h"
-#include "io/request.h"
-#include "io/ring.h"
 #include "io/run.h"
 #include "libc/cleanup.h"
 #include "libc/real.h"

@@ -19,9 +19,9 @@
 #include <errno.h>
 
 #include "base/atomic.h"
+#include "io/backend/request.h"
 #include "io/call.h"
 #include "io/poll.h"
-#include "io/request.h"
 #include "os/clock.h"
 #include "os/sys.h"
 #include "wait/ufutex.h"

@@ -3,7 +3,7 @@
  * Receiving and reading. First comes the call that does not wait: if data has
  * come, it costs one system call and no switch. If none has come, a request
  * waits for the file and not for the number. weft checks O_NONBLOCK before that
- * or later (io/nonblock.h), as a ring would also wait on a non-blocking
+ * or later (io/backend/nonblock.h), as a ring would also wait on a non-blocking
  * descriptor.
  *
  * The call that waits is the last one of functions with small frames. These

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "io/request.h"
+#include "io/backend/request.h"
 
 /*
  * Returns true if a receive with these flags may wait. It does not on a

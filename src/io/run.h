@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <sys/uio.h>
 
+#include "io/backend/request.h"
 #include "io/io.h"
-#include "io/request.h"
 #include "os/clock.h"
 #include "sched/runtime.h"
 #include "wait/ufutex.h"

@@ -9,12 +9,12 @@
 #include <limits.h>
 #include <linux/io_uring.h>
 
+#include "io/backend/ring.h"
 #include "io/call.h"
 #include "io/descriptor.h"
 #include "io/file.h"
 #include "io/pinned_call.h"
 #include "io/io.h"
-#include "io/ring.h"
 #include "io/run.h"
 #include "libc/real.h"
 #include "os/sys.h"

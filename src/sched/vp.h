@@ -344,7 +344,7 @@ struct wf_carrier {
 	_Atomic bool is_signalled;     /* one preemption signal at a time */
 	_Atomic bool is_notified;      /* an I/O server has sent it the
 					* preemption signal; SUPERVISOR-5 in
-					* io/supervisor.c */
+					* io/backend/supervisor.c */
 	_Atomic bool is_forking;       /* its thread is in libc's fork */
 	_Atomic bool is_kicked;	       /* it was signalled in that fork
 					* (PREEMPT-6) */

@@ -236,7 +236,7 @@ static void handle(int sig, siginfo_t *info, void *ucontext)
 	if (c == NULL || !wf_is_started())
 		return;
 	wf_store_relaxed(&c->is_signalled, false);
-	/* seq_cst: before the check for reports (io/supervisor.c,
+	/* seq_cst: before the check for reports (io/backend/supervisor.c,
 	 * SUPERVISOR-5). */
 	is_notified = wf_load_relaxed(&c->is_notified) &&
 		      atomic_exchange(&c->is_notified, false);

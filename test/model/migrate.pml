@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Models src/io/migrate.c. The owner of a VP migrates one request: a receive
- * that the carrier before has handed over, and which sleeps and may wake at any
- * time. Meanwhile a thread closes the number in the request's entry, and opens
- * another file that gets the number.
+ * Models src/io/backend/migrate.c. The owner of a VP migrates one request: a
+ * receive that the carrier before has handed over, and which sleeps and may
+ * wake at any time. Meanwhile a thread closes the number in the request's
+ * entry, and opens another file that gets the number.
  *
  * Holds: each byte is received once, from the file on which the wait began
  * (MIGRATE-2, MIGRATE-3), and the request does not get lost.

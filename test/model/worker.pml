@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Models src/io/worker.c, worker_run.c and supervisor.c. There are two
+ * Models src/io/backend/worker.c, worker_run.c and supervisor.c. There are two
  * requests, each with its own I/O server, one supervisor for both, and a
  * carrier on which a thread computes.
  *

@@ -22,6 +22,7 @@ def check(tree, capsys, files):
     ("src/b.c", 'f("GAMMA-1 and U5"); /* done */\n'),
     ("src/io/b.c", TOP.format("B-1", "B-2")),
     ("src/io/alpha.c", TOP.format("IO_ALPHA-1", "IO_ALPHA-2")),
+    ("src/io/beta/alpha.c", TOP.format("IO_ALPHA-1", "IO_ALPHA-2")),
     ("test/model/b.pml", "/* Models ALPHA-1 of src/wait/alpha.c. */\n"),
     ("test/mutants/b.toml", 'old = "f(); /* ALPHA-1 */"\n'),
     ("docs/b.md", "The lock is held (ALPHA-1 in `alpha.c`), not `U5`.\n"),

@@ -60,7 +60,7 @@ def test_symbols_point_down(tmp_path, flags):
                             "void wf_log(void) { wf_upcall(); }",
         "src_io_call_read.c.o": "void wf_log(void); int read(void);"
                                 "void wf_read(void) { wf_log(); read(); }",
-        "src_io_ring.c.o": "void wf_read(void);"
+        "src_io_backend_ring.c.o": "void wf_read(void);"
                            "void wf_ring(void) { wf_read(); }",
         "src_api_upcall.c.o": "void wf_ring(void);"
                               "void (*const wf_upcall)(void) = wf_ring;",

@@ -7,8 +7,8 @@
 #define FAKE_RING_H
 
 #include "base/options.h"
-#include "io/ring.h"
-#include "io/ring_internal.h"
+#include "io/backend/ring.h"
+#include "io/backend/ring_internal.h"
 #include "sched/carrier.h"
 #include "sched/vp_io.h"
 

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "io/request.h"
-#include "io/worker_table.h"
+#include "io/backend/request.h"
+#include "io/backend/worker_table.h"
 
 /* Makes the creation of threads or processes fail. */
 extern bool fake_refuses_threads, fake_refuses_processes;

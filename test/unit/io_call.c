@@ -9,9 +9,9 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "io/backend/request.h"
 #include "io/call.h"
 #include "io/descriptor.h"
-#include "io/request.h"
 #include "sched/thread.h"
 #include "wait/ufutex.h"
 

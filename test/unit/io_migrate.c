@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/io/migrate.c, in_flight.h: which requests follow a VP to its next
+ * src/io/backend/migrate.c, in_flight.h: which requests follow a VP to its next
  * carrier.
  */
 #include <errno.h>

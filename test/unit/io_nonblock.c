@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/io/nonblock.c: for which receives the kernel is asked for O_NONBLOCK, and
- * when.
+ * src/io/backend/nonblock.c: for which receives the kernel is asked for
+ * O_NONBLOCK, and when.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,9 +11,9 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "io/backend/nonblock.h"
+#include "io/backend/request.h"
 #include "io/descriptor.h"
-#include "io/request.h"
-#include "io/nonblock.h"
 
 enum { FD = 5, BUSY = 6 };
 

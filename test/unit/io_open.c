@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "base/options.h"
+#include "io/backend/request.h"
 #include "io/call.h"
 #include "io/open.h"
-#include "io/request.h"
 #include "sched/thread.h"
 
 /* --- fakes --------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/io/ring.c: which thread may wake a VP that sleeps in its ring, and which
- * thread submits.
+ * src/io/backend/ring.c: which thread may wake a VP that sleeps in its ring,
+ * and which thread submits.
  */
 #include <errno.h>
 #include <linux/filter.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* src/io/watcher.c: ready descriptors; workers only record requests. */
+/* src/io/backend/watcher.c: ready descriptors; workers only record requests. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,9 +19,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "io/worker.h"
-#include "io/watcher.h"
-#include "io/watcher_set.h"
+#include "io/backend/watcher.h"
+#include "io/backend/watcher_set.h"
+#include "io/backend/worker.h"
 #include "os/kthread.h"
 #include "sched/runtime.h"
 #include "sched/yield.h"

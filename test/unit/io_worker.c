@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/io/worker.c and serve.c with kernel threads: requests that are carried
- * out, cancelled or refused.
+ * src/io/backend/worker.c and serve.c with kernel threads: requests that are
+ * carried out, cancelled or refused.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,11 +22,11 @@
 #include <unistd.h>
 
 #include "fake_workers.h"
+#include "io/backend/ring.h"
+#include "io/backend/watcher.h"
+#include "io/backend/worker.h"
+#include "io/backend/worker_table.h"
 #include "io/call.h"
-#include "io/ring.h"
-#include "io/worker.h"
-#include "io/worker_table.h"
-#include "io/watcher.h"
 #include "libc/tcb.h"
 #include "os/kthread.h"
 #include "os/sys.h"

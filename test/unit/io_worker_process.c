@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/io/worker.c, serve.c and supervisor.c: workers that are processes, and
- * that are killed at any time.
+ * src/io/backend/worker.c, serve.c and supervisor.c: workers that are
+ * processes, and that are killed at any time.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,11 +27,11 @@
 
 #include "base/options.h"
 #include "arch/arch.h"
+#include "io/backend/ring.h"
+#include "io/backend/watcher.h"
+#include "io/backend/worker.h"
+#include "io/backend/worker_table.h"
 #include "io/call.h"
-#include "io/ring.h"
-#include "io/worker.h"
-#include "io/worker_table.h"
-#include "io/watcher.h"
 #include "libc/tcb.h"
 #include "os/kthread.h"
 #include "os/sys.h"

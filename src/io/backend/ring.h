@@ -5,10 +5,10 @@
  *     if (wf_ring_ensure(vp) == 0)
  *             wf_ring_push(vp, &r);           r is completed at a later pick
  */
-#ifndef WEFT_IO_RING_H
-#define WEFT_IO_RING_H
+#ifndef WEFT_IO_BACKEND_RING_H
+#define WEFT_IO_BACKEND_RING_H
 
-#include "io/request.h"
+#include "io/backend/request.h"
 #include "sched/vp.h"
 
 /* At start and after fork. Returns 0; or -ENOMEM, and no VP gets a ring. */

@@ -3,15 +3,15 @@
  * Operations on the rings of all VPs. They are for descriptors that are about
  * to be closed, for numbers that the program wants, for the process's end, and
  * for fork. Any thread may call them, so they find the rings through is_made.
- * IO_RING-1 to IO_RING-9 are in io/ring.c.
+ * IO_RING-1 to IO_RING-9 are in io/backend/ring.c.
  */
-#include "io/ring.h"
+#include "io/backend/ring.h"
 
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 
-#include "io/ring_internal.h"
+#include "io/backend/ring_internal.h"
 #include "os/clock.h"
 #include "os/mem.h"
 #include "os/sys.h"

@@ -34,21 +34,21 @@
  * IO_RING-9. The kernel completes a request in the kernel thread that has
  *     submitted it. If that sleeps, as for a disk, the VP would not get the
  *     completion. So a VP's requests follow it to its new carrier
- *     (io/migrate.c). The first carrier that sleeps in the ring renews the poll
- *     that ends sleeps.
+ *     (io/backend/migrate.c). The first carrier that sleeps in the ring renews
+ *     the poll that ends sleeps.
  *
  * Rejected: to submit all requests when a VP has nothing to run. No thread
  * answers their data meanwhile, so the peers run dry and sleep.
  */
-#include "io/ring.h"
+#include "io/backend/ring.h"
 
 #include <errno.h>
 #include <poll.h>
 
 #include "base/log.h"
+#include "io/backend/nonblock.h"
+#include "io/backend/ring_internal.h"
 #include "io/descriptor.h"
-#include "io/ring_internal.h"
-#include "io/nonblock.h"
 #include "os/clock.h"
 #include "os/futex.h"
 #include "os/mem.h"

@@ -10,30 +10,30 @@
  * REQUEST-2. If the wait ends before the request, the thread asks the kernel to
  *     cancel it. It then waits for its completion without a limit, and the
  *     request's result counts: no byte that was read is lost.
- * REQUEST-3. The completing thread changes *nr_done last (io/ring.c,
+ * REQUEST-3. The completing thread changes *nr_done last (io/backend/ring.c,
  *     IO_RING-3).
  * REQUEST-4. Without a ring the thread sets WAIT in *nr_done before it parks.
  *     The exchange that counts a request as done returns whether a thread has
  *     to be woken. A request that is done by then costs no wake. Before it
  *     parks, the thread also checks the status of its worker, so that the
- *     worker need not report (io/worker.c, WORKER-6).
+ *     worker need not report (io/backend/worker.c, WORKER-6).
  * REQUEST-5. One call's requests are all in one ring, or none is in any.
  * REQUEST-6. Only the owner of a ring counts and refuses the requests in it. So
  *     *nr_done has one writer, which needs no exchange, but has to check for a
  *     waiting thread each time.
  */
-#include "io/attempt.h"
-#include "io/request.h"
+#include "io/backend/request.h"
+#include "io/backend/attempt.h"
 
 #include <errno.h>
 #include <linux/io_uring.h>
 #include <stdbool.h>
 
 #include "base/upcall.h"
-#include "io/ring.h"
-#include "io/worker.h"
-#include "io/nonblock.h"
-#include "io/watcher.h"
+#include "io/backend/nonblock.h"
+#include "io/backend/ring.h"
+#include "io/backend/watcher.h"
+#include "io/backend/worker.h"
 #include "os/clock.h"
 #include "sched/runtime.h"
 #include "sched/vp_io.h"

@@ -15,8 +15,8 @@
  * The owner of the VP calls all functions, with in_runtime set and no lock
  * held.
  */
-#ifndef WEFT_IO_NONBLOCK_H
-#define WEFT_IO_NONBLOCK_H
+#ifndef WEFT_IO_BACKEND_NONBLOCK_H
+#define WEFT_IO_BACKEND_NONBLOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>

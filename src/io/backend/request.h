@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Requests: operations that a thread waits for without its VP. The ring of the
- * VP carries them out. Without a ring, kernel threads do (io/watcher.h,
- * io/worker.h).
+ * VP carries them out. Without a ring, kernel threads do (io/backend/watcher.h,
+ * io/backend/worker.h).
  *
  *     struct wf_request r = { .op = IORING_OP_RECV, .fd = fd,
  *                             .addr = (uintptr_t)buf, .len = bytes };
@@ -10,8 +10,8 @@
  *
  * The fields have the meaning that the entry of io_uring gives them.
  */
-#ifndef WEFT_IO_REQUEST_H
-#define WEFT_IO_REQUEST_H
+#ifndef WEFT_IO_BACKEND_REQUEST_H
+#define WEFT_IO_BACKEND_REQUEST_H
 
 #include <stdint.h>
 
@@ -50,7 +50,7 @@ struct wf_request {
 	uint32_t op_flags; /* msg_flags, rw_flags, poll32_events, ... */
 	uint16_t ioprio;
 	bool avoids_ring; /* a ring would do something else */
-	/* the O_NONBLOCK check is deferred (io/nonblock.h) */
+	/* the O_NONBLOCK check is deferred (io/backend/nonblock.h) */
 	bool is_unchecked;
 	/* only that of the first request counts; or NULL */
 	struct wf_request_scope *scope;
@@ -60,7 +60,7 @@ struct wf_request {
 	 */
 	uint32_t fd_generation;
 
-	uint32_t unchecked_row; /* io/nonblock.c */
+	uint32_t unchecked_row; /* io/backend/nonblock.c */
 	int32_t result;		/* >= 0 or -Exxx; valid once is_done */
 	_Atomic bool is_done;
 	/* counts the completed requests of the call; the thread waits on it */
@@ -73,7 +73,8 @@ struct wf_request {
 	_Atomic uint32_t worker; /* number + 1 of its worker; 0: none yet */
 	/* its first worker was killed during the call */
 	bool is_repeated;
-	struct wf_list watcher_link; /* io/watcher.c, and the next three */
+	/* io/backend/watcher.c; the next three, too */
+	struct wf_list watcher_link;
 	uint8_t watcher_state;
 	uint8_t nr_futile;
 	int nr_bytes; /* bytes received so far */

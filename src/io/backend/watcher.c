@@ -7,8 +7,8 @@
  *
  * WATCHER-1. A request is in the bucket of its number from wf_watcher_push
  *     until it is about to be completed. List and states change under the
- *     bucket's lock (io/watcher_set.h). The thread that takes the request out,
- *     and no other, completes it.
+ *     bucket's lock (io/backend/watcher_set.h). The thread that takes the
+ *     request out, and no other, completes it.
  *
  *         OUT -> WAITING       [wf_watcher_push]
  *         WAITING -> TRYING    the watcher makes the call that does not wait
@@ -43,16 +43,16 @@
  * runs, the number may be closed and have another file: servers end a reader by
  * "shutdown, then close".
  */
-#include "io/watcher.h"
+#include "io/backend/watcher.h"
 
 #include <errno.h>
 #include <linux/io_uring.h>
 #include <string.h>
 #include <sys/epoll.h>
 
-#include "io/attempt.h"
-#include "io/worker.h"
-#include "io/watcher_set.h"
+#include "io/backend/attempt.h"
+#include "io/backend/watcher_set.h"
+#include "io/backend/worker.h"
 #include "os/clock.h"
 #include "os/kthread.h"
 #include "os/sys.h"

@@ -12,7 +12,7 @@
  *     under the worker's lock, and the signal that ends the call is sent under
  *     that lock. So a signal is for that request and no other. A signal that
  *     comes before the call begins is lost, so the requester sends it again
- *     (io/request.c, REQUEST-2).
+ *     (io/backend/request.c, REQUEST-2).
  * WORKER-3. Before the next job a worker takes a signal that is left of the
  *     last one. If a call ends with EINTR though no requester has asked for
  *     that, the worker repeats it.
@@ -28,15 +28,15 @@
  *     server has signalled.
  * WORKER-7. An I/O server may be killed between any two instructions. So it
  *     takes no lock. If it dies before its last steps after COMPLETE, the
- *     supervisor does them when it learns of the end (io/supervisor.c).
+ *     supervisor does them when it learns of the end (io/backend/supervisor.c).
  * WORKER-8. An I/O server is made under the clone lock, and only if no thread
  *     is about to replace the program or to end it.
  *
  * Rejected: a queue of requests. A worker may be busy for any time with a
  * request that only the next request in the queue can end.
  */
-#include "io/attempt.h"
-#include "io/worker.h"
+#include "io/backend/worker.h"
+#include "io/backend/attempt.h"
 
 #include <errno.h>
 #include <linux/io_uring.h>
@@ -45,9 +45,9 @@
 #include <sys/socket.h>
 
 #include "base/options.h"
-#include "io/ring.h"
-#include "io/worker_table.h"
-#include "io/watcher.h"
+#include "io/backend/ring.h"
+#include "io/backend/watcher.h"
+#include "io/backend/worker_table.h"
 #include "os/clock.h"
 #include "os/futex.h"
 #include "os/kthread.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Migration: requests follow their VP to another carrier (IO_RING-9 in
- * io/ring.c). The kernel completes a request in the kernel thread that has
- * submitted it. If that kernel thread sleeps without its VP, the VP does not
- * get the completion. So the owner of the VP gives such requests up and pushes
- * them again on its carrier.
+ * io/backend/ring.c). The kernel completes a request in the kernel thread that
+ * has submitted it. If that kernel thread sleeps without its VP, the VP does
+ * not get the completion. So the owner of the VP gives such requests up and
+ * pushes them again on its carrier.
  *
  * MIGRATE-1. A row says which carrier has handed its request over
  *     (io/in_flight.h). Requests of other carriers migrate once some time has
@@ -29,8 +29,8 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include "io/backend/ring_internal.h"
 #include "io/descriptor.h"
-#include "io/ring_internal.h"
 #include "os/clock.h"
 #include "os/sys.h"
 #include "sched/carrier.h"

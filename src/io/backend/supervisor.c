@@ -36,7 +36,7 @@
 #include <linux/futex.h>
 #include <sys/wait.h>
 
-#include "io/worker_table.h"
+#include "io/backend/worker_table.h"
 #include "os/clock.h"
 #include "os/futex.h"
 #include "os/kthread.h"

@@ -8,12 +8,12 @@
  *     if (wf_watcher_push(me, &r) == 0)
  *             ...                     park until r is done
  */
-#ifndef WEFT_IO_WATCHER_H
-#define WEFT_IO_WATCHER_H
+#ifndef WEFT_IO_BACKEND_WATCHER_H
+#define WEFT_IO_BACKEND_WATCHER_H
 
 #include <stdbool.h>
 
-#include "io/request.h"
+#include "io/backend/request.h"
 
 /*
  * Pushes r, of which nr_done is set. Returns 0; or -ENOSYS if the descriptor

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes the ring of a VP at the VP's first request (IO_RING-6 in io/ring.c), if
- * the kernel, its administrator and the limits permit it. A refusal that may
- * pass, as a lack of memory or descriptors, holds for one request. After any
- * other refusal no VP tries again.
+ * Makes the ring of a VP at the VP's first request (IO_RING-6 in
+ * io/backend/ring.c), if the kernel, its administrator and the limits permit
+ * it. A refusal that may pass, as a lack of memory or descriptors, holds for
+ * one request. After any other refusal no VP tries again.
  */
 #include <errno.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 
 #include "base/options.h"
+#include "io/backend/ring_internal.h"
 #include "io/private_fd.h"
-#include "io/ring_internal.h"
 #include "os/mem.h"
 #include "os/sys.h"
 #include "os/uring.h"

@@ -4,12 +4,12 @@
  * (worker.c), the code that runs on a worker (worker_run.c, worker_call.c), and
  * the supervisor of the I/O servers (supervisor.c).
  */
-#ifndef WEFT_IO_WORKER_TABLE_H
-#define WEFT_IO_WORKER_TABLE_H
+#ifndef WEFT_IO_BACKEND_WORKER_TABLE_H
+#define WEFT_IO_BACKEND_WORKER_TABLE_H
 
 #include "base/atomic.h"
 #include "base/spin.h"
-#include "io/worker.h"
+#include "io/backend/worker.h"
 
 enum {
 	/* Each takes two pages and its kernel stack: 3 MiB in all. */

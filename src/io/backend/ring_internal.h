@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The parts of a ring, for the files that share them: ring.c, ring_make.c,
- * rings.c and migrate.c. IO_RING-1 to IO_RING-9 are in io/ring.c.
+ * rings.c and migrate.c. IO_RING-1 to IO_RING-9 are in io/backend/ring.c.
  */
-#ifndef WEFT_IO_RING_INTERNAL_H
-#define WEFT_IO_RING_INTERNAL_H
+#ifndef WEFT_IO_BACKEND_RING_INTERNAL_H
+#define WEFT_IO_BACKEND_RING_INTERNAL_H
 
 #include "base/atomic.h"
-#include "io/ring.h"
-#include "io/nonblock.h"
+#include "io/backend/nonblock.h"
+#include "io/backend/ring.h"
 #include "io/in_flight.h"
 #include "os/uring.h"
 
@@ -17,7 +17,8 @@ struct wf_vp_io {
 	struct wf_in_flight in_flight;
 	/*
 	 * The carrier that the requests in flight belong to. If it is not the
-	 * VP's carrier, requests migrate (io/migrate.c); NULL starts that.
+	 * VP's carrier, requests migrate (io/backend/migrate.c); NULL starts
+	 * that.
 	 */
 	_Atomic(const struct wf_carrier *) carrier;
 	uint32_t nr_polls; /* polls since the ring had work for the kernel */
@@ -29,7 +30,7 @@ struct wf_vp_io {
 	_Atomic bool is_made; /* the descriptors exist (IO_RING-6) */
 	int wake_fd;
 
-	/* io/migrate.c */
+	/* io/backend/migrate.c */
 	/*
 	 * IORING_SQ_TASKRUN stays set, because another kernel thread has work.
 	 */

@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "base/upcall.h"
-#include "io/worker_table.h"
+#include "io/backend/worker_table.h"
 #include "libc/tcb.h"
 #include "os/clock.h"
 #include "os/futex.h"

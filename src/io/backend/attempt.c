@@ -2,11 +2,11 @@
 /*
  * The system call of each request that waits for a descriptor, with a flag not
  * to wait. Without a ring the readiness watcher makes these calls when poll
- * reports the descriptor ready (io/watcher.c). io/address.c makes them after a
- * poll of an epoll proxy. A receive with MSG_WAITALL takes several calls: the
- * request counts the bytes that have come.
+ * reports the descriptor ready (io/backend/watcher.c). io/address.c makes them
+ * after a poll of an epoll proxy. A receive with MSG_WAITALL takes several
+ * calls: the request counts the bytes that have come.
  */
-#include "io/attempt.h"
+#include "io/backend/attempt.h"
 
 #include <errno.h>
 #include <linux/io_uring.h>
@@ -14,8 +14,8 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include "io/backend/worker.h"
 #include "io/descriptor.h"
-#include "io/worker.h"
 #include "os/sys.h"
 
 enum { POLL_BITS = 0xffff };

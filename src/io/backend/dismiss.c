@@ -17,9 +17,9 @@
  * IO_DISMISS-4. The watcher and the supervisor end last. If some worker does
  *     not end, the program goes on, and its waits need those two.
  */
-#include "io/worker.h"
+#include "io/backend/worker.h"
 
-#include "io/worker_table.h"
+#include "io/backend/worker_table.h"
 #include "os/futex.h"
 #include "os/kthread.h"
 #include "os/sys.h"

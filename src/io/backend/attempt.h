@@ -7,10 +7,10 @@
  *             ...                 poll fd for wf_attempt_events(r): revents
  *     n = wf_attempt(r, fd, revents);
  */
-#ifndef WEFT_IO_ATTEMPT_H
-#define WEFT_IO_ATTEMPT_H
+#ifndef WEFT_IO_BACKEND_ATTEMPT_H
+#define WEFT_IO_BACKEND_ATTEMPT_H
 
-#include "io/request.h"
+#include "io/backend/request.h"
 
 /*
  * Does r wait only for a descriptor to get ready? An accept does, too, but

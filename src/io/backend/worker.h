@@ -12,12 +12,12 @@
  *     ...
  *     wf_worker_check(me, r);     completes r, or has the completion reported
  */
-#ifndef WEFT_IO_WORKER_H
-#define WEFT_IO_WORKER_H
+#ifndef WEFT_IO_BACKEND_WORKER_H
+#define WEFT_IO_BACKEND_WORKER_H
 
 #include <stdbool.h>
 
-#include "io/request.h"
+#include "io/backend/request.h"
 #include "sched/thread.h"
 
 /*

@@ -5,7 +5,7 @@
  * wait at that time. A fork child closes the inherited set and starts with
  * empty buckets.
  */
-#include "io/watcher_set.h"
+#include "io/backend/watcher_set.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#include "io/attempt.h"
+#include "io/backend/attempt.h"
 #include "io/private_fd.h"
 #include "os/sys.h"
 #include "os/uring.h"

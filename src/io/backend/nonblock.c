@@ -15,10 +15,10 @@
  * Rejected: a list through the requests. They lie on the stacks of waiting
  * threads, and each change would touch the stacks of two neighbours.
  */
-#include "io/nonblock.h"
+#include "io/backend/nonblock.h"
 
+#include "io/backend/request.h"
 #include "io/descriptor.h"
-#include "io/request.h"
 
 static struct wf_request **row(struct wf_nonblock *u, uint32_t i)
 {

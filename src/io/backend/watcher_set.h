@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The requests that wait for descriptors without a ring, sorted by number, and
- * the epoll set that reports their events (io/watcher.c, WATCHER-1 to
+ * the epoll set that reports their events (io/backend/watcher.c, WATCHER-1 to
  * WATCHER-5).
  *
  *     b = wf_watcher_set_lock(wf_watcher_set_index(fd));
@@ -9,12 +9,12 @@
  *     err = wf_watcher_set_arm_locked(b, fd);
  *     wf_spin_unlock(&b->lock);
  */
-#ifndef WEFT_IO_WATCHER_SET_H
-#define WEFT_IO_WATCHER_SET_H
+#ifndef WEFT_IO_BACKEND_WATCHER_SET_H
+#define WEFT_IO_BACKEND_WATCHER_SET_H
 
 #include "base/list.h"
 #include "base/spin.h"
-#include "io/request.h"
+#include "io/backend/request.h"
 
 enum { WF_WATCHER_BUCKETS = 1024 };
 
