@@ -2,8 +2,8 @@
 /*
  * Functions that close or replace descriptors. Requests that have not reached
  * the kernel name the descriptor's number, so the closing thread submits them
- * first (io/closing.h). Threads that wait for the file get a duplicate. weft's
- * private descriptors stay open; calls on their numbers fail with EBADF.
+ * first (io/file/closing.h). Threads that wait for the file get a duplicate.
+ * weft's private descriptors stay open; calls on their numbers fail with EBADF.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,8 +14,8 @@
 
 #include "api/api.h"
 #include "api/close.h"
-#include "io/descriptor.h"
-#include "io/closing.h"
+#include "io/file/closing.h"
+#include "io/file/descriptor.h"
 #include "libc/real.h"
 #include "os/output.h"
 #include "os/sys.h"

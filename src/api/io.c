@@ -13,7 +13,7 @@
 #include "api/api.h"
 #include "api/park.h"
 #include "api/signalfd.h"
-#include "io/descriptor.h"
+#include "io/file/descriptor.h"
 #include "io/io.h"
 #include "libc/real.h"
 

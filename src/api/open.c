@@ -17,7 +17,7 @@
 #include "api/cancel.h"
 #include "api/close.h"
 #include "api/proc.h"
-#include "io/descriptor.h"
+#include "io/file/descriptor.h"
 #include "io/io.h"
 #include "io/open.h"
 #include "libc/real.h"

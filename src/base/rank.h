@@ -59,11 +59,11 @@
 	X(SPARE_CARRIERS, "sched/carrier.c", "carriers without a VP",          \
 	  "memory")                                                            \
 	X(MANY, "io/many.c", "waits for many descriptors", "calls")            \
-	X(EPOLL_PROXY, "io/epoll_proxy.c",                                     \
+	X(EPOLL_PROXY, "io/file/epoll_proxy.c",                                \
 	  "the sets of epoll descriptors in use", "calls")                     \
 	X(WATCHER_SET, "io/backend/watcher_set.h", "requests of the watcher",  \
 	  "calls")                                                             \
-	X(PIN, "io/pin.c", "waits with a pinned file", "calls")                \
+	X(PIN, "io/file/pin.c", "waits with a pinned file", "calls")           \
 	X(WORKER_LISTS, "io/backend/worker.c", "idle and unused workers",      \
 	  "memory")                                                            \
 	X(WORKER, "io/backend/worker_table.h", "the job of a worker", "calls") \

@@ -19,7 +19,7 @@
 #include "boot/boot.h"
 #include "boot/tracer.h"
 #include "io/backend/ring.h"
-#include "io/private_fd.h"
+#include "io/file/private_fd.h"
 #include "libc/elf.h"
 #include "libc/layout.h"
 #include "libc/loader.h"

@@ -13,8 +13,8 @@
 
 #include "io/address.h"
 #include "io/backend/ring.h"
-#include "io/descriptor.h"
-#include "io/pinned_call.h"
+#include "io/file/descriptor.h"
+#include "io/file/pinned_call.h"
 #include "io/io.h"
 #include "io/run.h"
 #include "os/clock.h"

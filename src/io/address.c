@@ -5,9 +5,9 @@
  * the kernel drops these references some milliseconds after the parent's wait
  * for the process has returned. If such a file is a socket with an address, a
  * server that is started again at once finds the address in use. So a request
- * here polls an epoll proxy of the socket (io/epoll_proxy.h), which holds no
- * reference to the socket. After the poll the thread makes the call that does
- * not wait.
+ * here polls an epoll proxy of the socket (io/file/epoll_proxy.h), which holds
+ * no reference to the socket. After the poll the thread makes the call that
+ * does not wait.
  *
  * ADDRESS-1. The thread makes that call before it leaves the runtime, also if a
  *     signal or the deadline ended the wait. The kernel wakes one waiting
@@ -38,9 +38,9 @@
 
 #include "io/backend/attempt.h"
 #include "io/backend/ring.h"
-#include "io/descriptor.h"
-#include "io/pin.h"
-#include "io/epoll_proxy.h"
+#include "io/file/descriptor.h"
+#include "io/file/epoll_proxy.h"
+#include "io/file/pin.h"
 #include "io/run.h"
 #include "os/sys.h"
 #include "sched/runtime.h"

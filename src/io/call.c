@@ -3,15 +3,15 @@
  * Calls that may block, made by a worker. wf_call_run wraps the call into a
  * request that no ring carries out (io/backend/worker.h). A call that only a
  * disk may hold up goes to a worker if the last one on its descriptor was slow
- * (io/descriptor.h). A worker measures its calls, too, so a descriptor that
- * gets quick again goes back to plain calls.
+ * (io/file/descriptor.h). A worker measures its calls, too, so a descriptor
+ * that gets quick again goes back to plain calls.
  */
 #include "io/call.h"
 
 #include <errno.h>
 
 #include "io/backend/request.h"
-#include "io/descriptor.h"
+#include "io/file/descriptor.h"
 #include "sched/runtime.h"
 #include "wait/ufutex.h"
 

@@ -21,7 +21,7 @@
 #include <stddef.h>
 
 #include "io/call.h"
-#include "io/private_fd.h"
+#include "io/file/private_fd.h"
 #include "io/run.h"
 #include "libc/cleanup.h"
 #include "os/sys.h"

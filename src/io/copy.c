@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "io/call.h"
-#include "io/descriptor.h"
+#include "io/file/descriptor.h"
 #include "io/run.h"
 #include "os/clock.h"
 #include "os/mem.h"

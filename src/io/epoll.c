@@ -3,14 +3,14 @@
  * epoll_wait. The thread first makes the call that does not wait. If that finds
  * nothing, a request waits until the set is ready, and the call is made again:
  * its result counts. Any handler ends the wait. The wait is for the set and not
- * for its number, as the kernel's is: it pins the file (io/pin.h).
+ * for its number, as the kernel's is: it pins the file (io/file/pin.h).
  */
 #include <errno.h>
 #include <linux/io_uring.h>
 #include <poll.h>
 
 #include "io/backend/request.h"
-#include "io/pin.h"
+#include "io/file/pin.h"
 #include "io/io.h"
 #include "io/poll.h"
 #include "libc/cleanup.h"

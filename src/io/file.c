@@ -37,7 +37,7 @@
 #include "base/options.h"
 #include "io/backend/ring.h"
 #include "io/call.h"
-#include "io/descriptor.h"
+#include "io/file/descriptor.h"
 #include "io/run.h"
 #include "os/mem.h"
 #include "os/sys.h"

@@ -73,7 +73,7 @@ int wf_io_epoll_wait(int epfd, struct epoll_event *events, int max,
 struct wf_io_begun {
 	int fd;
 	uint32_t nr_handlers; /* struct wf_thread */
-	uint32_t generation;  /* io/descriptor.h */
+	uint32_t generation;  /* io/file/descriptor.h */
 };
 
 /*

@@ -30,7 +30,7 @@
 #include <sys/eventfd.h>
 
 #include "base/spin.h"
-#include "io/private_fd.h"
+#include "io/file/private_fd.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
 #include "signal/memory.h"

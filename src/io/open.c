@@ -27,7 +27,7 @@
 
 #include "base/options.h"
 #include "io/call.h"
-#include "io/descriptor.h"
+#include "io/file/descriptor.h"
 #include "os/sys.h"
 #include "signal/memory.h"
 

@@ -18,7 +18,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "io/path_latency.h"
+#include "io/file/path_latency.h"
 
 struct wf_open {
 	int dirfd;

@@ -38,7 +38,7 @@
 #include "io/address.h"
 #include "io/backend/request.h"
 #include "io/backend/ring.h"
-#include "io/descriptor.h"
+#include "io/file/descriptor.h"
 #include "io/io.h"
 #include "io/many.h"
 #include "io/poll.h"

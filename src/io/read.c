@@ -16,8 +16,8 @@
 
 #include "io/address.h"
 #include "io/call.h"
-#include "io/descriptor.h"
 #include "io/file.h"
+#include "io/file/descriptor.h"
 #include "io/io.h"
 #include "io/receive_all.h"
 #include "io/run.h"

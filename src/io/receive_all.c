@@ -16,8 +16,8 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include "io/descriptor.h"
-#include "io/pinned_call.h"
+#include "io/file/descriptor.h"
+#include "io/file/pinned_call.h"
 #include "io/io.h"
 #include "io/run.h"
 #include "libc/real.h"

@@ -17,8 +17,8 @@
 #include <sys/ioctl.h>
 
 #include "io/call.h"
-#include "io/descriptor.h"
-#include "io/pinned_call.h"
+#include "io/file/descriptor.h"
+#include "io/file/pinned_call.h"
 #include "io/io.h"
 #include "os/sys.h"
 #include "sched/carrier.h"

@@ -11,9 +11,9 @@
 
 #include "io/backend/ring.h"
 #include "io/call.h"
-#include "io/descriptor.h"
 #include "io/file.h"
-#include "io/pinned_call.h"
+#include "io/file/descriptor.h"
+#include "io/file/pinned_call.h"
 #include "io/io.h"
 #include "io/run.h"
 #include "libc/real.h"

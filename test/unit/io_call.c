@@ -11,7 +11,7 @@
 
 #include "io/backend/request.h"
 #include "io/call.h"
-#include "io/descriptor.h"
+#include "io/file/descriptor.h"
 #include "sched/thread.h"
 #include "wait/ufutex.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/io/descriptor.c: when a read is not tried first, and when a file is slow.
+ * src/io/file/descriptor.c: when a read is not tried first, and when a file is
+ * slow.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "io/descriptor.h"
+#include "io/file/descriptor.h"
 
 enum { FD = 40, MANY = 8, PROBE = 32 };
 

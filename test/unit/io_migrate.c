@@ -18,7 +18,7 @@
 #include <cmocka.h>
 
 #include "fake_ring.h"
-#include "io/descriptor.h"
+#include "io/file/descriptor.h"
 
 static struct wf_carrier other = { .number = 1 };
 

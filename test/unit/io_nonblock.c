@@ -13,7 +13,7 @@
 
 #include "io/backend/nonblock.h"
 #include "io/backend/request.h"
-#include "io/descriptor.h"
+#include "io/file/descriptor.h"
 
 enum { FD = 5, BUSY = 6 };
 

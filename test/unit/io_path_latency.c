@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/io/path_latency.c: which paths are known, and what makes them slow or
- * quick.
+ * src/io/file/path_latency.c: which paths are known, and what makes them slow
+ * or quick.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "io/path_latency.h"
+#include "io/file/path_latency.h"
 
 enum { HERE = -100, FD = 5 };
 

@@ -15,7 +15,7 @@
 #include <sys/uio.h>
 
 #include "io/backend/worker.h"
-#include "io/descriptor.h"
+#include "io/file/descriptor.h"
 #include "os/sys.h"
 
 enum { POLL_BITS = 0xffff };

@@ -7,9 +7,9 @@
  * pushes them again on its carrier.
  *
  * MIGRATE-1. A row says which carrier has handed its request over
- *     (io/in_flight.h). Requests of other carriers migrate once some time has
- *     passed. Most carriers that sleep do not sleep for long, and to migrate a
- *     request costs about a microsecond.
+ *     (io/file/in_flight.h). Requests of other carriers migrate once some time
+ *     has passed. Most carriers that sleep do not sleep for long, and to
+ *     migrate a request costs about a microsecond.
  * MIGRATE-2. To migrate a request, the owner of the VP gives it up and pushes
  *     it again, by another id. The owner does so only if the request surely has
  *     done nothing and will do nothing [wf_uring_gives_up_surely]. A later
@@ -30,7 +30,7 @@
 #include <sys/socket.h>
 
 #include "io/backend/ring_internal.h"
-#include "io/descriptor.h"
+#include "io/file/descriptor.h"
 #include "os/clock.h"
 #include "os/sys.h"
 #include "sched/carrier.h"

@@ -18,7 +18,7 @@
 #include "io/backend/nonblock.h"
 
 #include "io/backend/request.h"
-#include "io/descriptor.h"
+#include "io/file/descriptor.h"
 
 static struct wf_request **row(struct wf_nonblock *u, uint32_t i)
 {

@@ -67,7 +67,7 @@ struct wf_request {
 	_Atomic uint32_t *nr_done;
 	/* the ring that it was pushed on; NULL: none */
 	struct wf_vp_io *io;
-	_Atomic uint64_t ring_id; /* its id in that ring; io/in_flight.h */
+	_Atomic uint64_t ring_id; /* its id in that ring; io/file/in_flight.h */
 
 	/* The rest is for requests without a ring. */
 	_Atomic uint32_t worker; /* number + 1 of its worker; 0: none yet */

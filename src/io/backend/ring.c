@@ -48,7 +48,7 @@
 #include "base/log.h"
 #include "io/backend/nonblock.h"
 #include "io/backend/ring_internal.h"
-#include "io/descriptor.h"
+#include "io/file/descriptor.h"
 #include "os/clock.h"
 #include "os/futex.h"
 #include "os/mem.h"

@@ -9,7 +9,7 @@
 #include "base/atomic.h"
 #include "io/backend/nonblock.h"
 #include "io/backend/ring.h"
-#include "io/in_flight.h"
+#include "io/file/in_flight.h"
 #include "os/uring.h"
 
 struct wf_vp_io {

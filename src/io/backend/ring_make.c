@@ -11,7 +11,7 @@
 
 #include "base/options.h"
 #include "io/backend/ring_internal.h"
-#include "io/private_fd.h"
+#include "io/file/private_fd.h"
 #include "os/mem.h"
 #include "os/sys.h"
 #include "os/uring.h"

@@ -14,7 +14,7 @@
 #include <sys/epoll.h>
 
 #include "io/backend/attempt.h"
-#include "io/private_fd.h"
+#include "io/file/private_fd.h"
 #include "os/sys.h"
 #include "os/uring.h"
 

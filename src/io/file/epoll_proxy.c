@@ -12,7 +12,7 @@
  *     So each thread that begins to wait adds the file to the set, or finds it
  *     there. Before a number is closed its epoll proxy leaves the bucket, and
  *     no thread gets one until the close is over. The waiting thread has pinned
- *     the file, so the file's entry stays in the set (io/pin.c, PIN-2).
+ *     the file, so the file's entry stays in the set (io/file/pin.c, PIN-2).
  * EPOLL_PROXY-3. A closing thread counts itself before it checks for an epoll
  *     proxy. A thread that makes one puts it into the bucket before it checks
  *     for closing threads. So one of the two sees the other, and a close takes
@@ -24,7 +24,7 @@
  * Rejected: the set of the watcher (io/backend/watcher.c). Each wait would cost
  * two more switches between kernel threads.
  */
-#include "io/epoll_proxy.h"
+#include "io/file/epoll_proxy.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -33,7 +33,7 @@
 
 #include "base/atomic.h"
 #include "base/spin.h"
-#include "io/private_fd.h"
+#include "io/file/private_fd.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
 #include "wait/closed.h"

@@ -11,17 +11,17 @@
  *             ...                 a request for wf_epoll_proxy_set(p)
  *     wf_epoll_proxy_put(p);
  */
-#ifndef WEFT_IO_EPOLL_PROXY_H
-#define WEFT_IO_EPOLL_PROXY_H
+#ifndef WEFT_IO_FILE_EPOLL_PROXY_H
+#define WEFT_IO_FILE_EPOLL_PROXY_H
 
 #include <stdbool.h>
 
 struct wf_epoll_proxy;
 
 /*
- * The epoll proxy of fd's file, which the caller has pinned (io/pin.h); NULL:
- * there is none now. is_in_doubt: the last reports led to nothing. They may
- * come from a file that had the number before and was closed unseen. If the
+ * The epoll proxy of fd's file, which the caller has pinned (io/file/pin.h);
+ * NULL: there is none now. is_in_doubt: the last reports led to nothing. They
+ * may come from a file that had the number before and was closed unseen. If the
  * epoll proxy still reports something, a new epoll proxy replaces it. In the
  * runtime.
  */
@@ -54,7 +54,7 @@ void wf_epoll_proxy_after_close(unsigned int first, unsigned int last);
 
 /*
  * Is a thread about to close or replace the number, or another number of its
- * bucket? If the caller has pinned the number (io/pin.h) and gets false, a
+ * bucket? If the caller has pinned the number (io/file/pin.h) and gets false, a
  * thread that closes it later finds the pin.
  */
 bool wf_epoll_proxy_is_closing(int fd);

@@ -8,8 +8,8 @@
  *     ...                                             wait for it
  *     wf_private_fd_close(fd);
  */
-#ifndef WEFT_IO_PRIVATE_FD_H
-#define WEFT_IO_PRIVATE_FD_H
+#ifndef WEFT_IO_FILE_PRIVATE_FD_H
+#define WEFT_IO_FILE_PRIVATE_FD_H
 
 #include <stdbool.h>
 

@@ -7,7 +7,7 @@
  * facts were forgotten meanwhile. Larger numbers have no word: weft asks the
  * kernel at each call.
  */
-#include "io/descriptor.h"
+#include "io/file/descriptor.h"
 
 #include <errno.h>
 #include <fcntl.h>

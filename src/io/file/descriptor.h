@@ -10,8 +10,8 @@
  *             wf_descriptor_was_tried(fd, n < 0 && errno == EAGAIN);
  *     }
  */
-#ifndef WEFT_IO_DESCRIPTOR_H
-#define WEFT_IO_DESCRIPTOR_H
+#ifndef WEFT_IO_FILE_DESCRIPTOR_H
+#define WEFT_IO_FILE_DESCRIPTOR_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -14,8 +14,8 @@
  * A name may come to mean another file, and two names may have one hash. So an
  * entry affects only the speed of an open, never its result.
  */
-#ifndef WEFT_IO_PATH_LATENCY_H
-#define WEFT_IO_PATH_LATENCY_H
+#ifndef WEFT_IO_FILE_PATH_LATENCY_H
+#define WEFT_IO_FILE_PATH_LATENCY_H
 
 #include <stdbool.h>
 #include <stddef.h>

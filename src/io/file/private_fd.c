@@ -5,7 +5,7 @@
  * lock. An entry stays, marked as closing, while its descriptor is being
  * closed: in that time the program may get the number.
  */
-#include "io/private_fd.h"
+#include "io/file/private_fd.h"
 
 #include <errno.h>
 #include <fcntl.h>

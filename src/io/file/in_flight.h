@@ -9,8 +9,8 @@
  *     ...                 the kernel reports that id is done
  *     r = wf_in_flight_take(u, id);
  */
-#ifndef WEFT_IO_IN_FLIGHT_H
-#define WEFT_IO_IN_FLIGHT_H
+#ifndef WEFT_IO_FILE_IN_FLIGHT_H
+#define WEFT_IO_FILE_IN_FLIGHT_H
 
 #include <stddef.h>
 #include <stdint.h>

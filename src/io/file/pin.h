@@ -15,8 +15,8 @@
  *     ...                         perhaps all of it once more
  *     wf_pin_fini(&h);
  */
-#ifndef WEFT_IO_PIN_H
-#define WEFT_IO_PIN_H
+#ifndef WEFT_IO_FILE_PIN_H
+#define WEFT_IO_FILE_PIN_H
 
 #include <stdbool.h>
 

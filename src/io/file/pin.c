@@ -15,13 +15,13 @@
  *     the number's next file, or gets EBADF. The same holds for a waiting
  *     thread if no number is free for a duplicate.
  */
-#include "io/pin.h"
+#include "io/file/pin.h"
 
 #include <stdint.h>
 
 #include "base/atomic.h"
 #include "base/spin.h"
-#include "io/private_fd.h"
+#include "io/file/private_fd.h"
 #include "os/clock.h"
 #include "os/sys.h"
 #include "sched/runtime.h"

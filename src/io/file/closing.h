@@ -9,8 +9,8 @@
  *     rc = close(fd);
  *     wf_io_after_close(fd, fd);
  */
-#ifndef WEFT_IO_CLOSING_H
-#define WEFT_IO_CLOSING_H
+#ifndef WEFT_IO_FILE_CLOSING_H
+#define WEFT_IO_FILE_CLOSING_H
 
 #include <stdbool.h>
 

@@ -5,18 +5,18 @@
  * that name the numbers reach the kernel. After the close weft forgets what it
  * knows about the numbers. Waits that began in between begin anew. This file
  * also says which descriptors are private: those of the rings, of the watcher,
- * and all in io/private_fd.h.
+ * and all in io/file/private_fd.h.
  */
-#include "io/closing.h"
+#include "io/file/closing.h"
 
 #include "io/backend/ring.h"
 #include "io/backend/watcher.h"
 #include "io/backend/watcher_set.h"
-#include "io/descriptor.h"
-#include "io/pin.h"
-#include "io/private_fd.h"
+#include "io/file/descriptor.h"
+#include "io/file/epoll_proxy.h"
+#include "io/file/pin.h"
+#include "io/file/private_fd.h"
 #include "io/many.h"
-#include "io/epoll_proxy.h"
 #include "os/sys.h"
 #include "sched/vfork_child.h"
 #include "sched/carrier.h"
@@ -25,8 +25,8 @@
  * A vfork child has a copy of the descriptors, and so has a thread that has
  * unshared its table. Their closes concern neither the other threads' waits nor
  * what is known about the descriptors. Generations come first
- * (io/pinned_call.c). Rings and the watcher come last: requests that pinned
- * waits hand over until then are still for the old file.
+ * (io/file/pinned_call.c). Rings and the watcher come last: requests that
+ * pinned waits hand over until then are still for the old file.
  */
 void wf_io_before_close(unsigned int first, unsigned int last)
 {

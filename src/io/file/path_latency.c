@@ -12,7 +12,7 @@
  * would cost two calls. Rejected: a state for each file system. To find the
  * file system of a path is the same question to the kernel.
  */
-#include "io/path_latency.h"
+#include "io/file/path_latency.h"
 
 enum { NR_BITS = 8, STATE_MASK = 3 };
 

@@ -11,9 +11,9 @@
  * A thread that begins to wait pins the file, then reads the generation. One of
  * the two sees the other.
  */
-#include "io/pinned_call.h"
+#include "io/file/pinned_call.h"
 
-#include "io/descriptor.h"
+#include "io/file/descriptor.h"
 #include "sched/runtime.h"
 #include "signal/memory.h"
 

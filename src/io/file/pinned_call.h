@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A call with a pinned file (io/pin.h): it may wait several times and stays
- * with the file that it has begun with. The number may be closed or replaced
- * meanwhile.
+ * A call with a pinned file (io/file/pin.h): it may wait several times and
+ * stays with the file that it has begun with. The number may be closed or
+ * replaced meanwhile.
  *
  *     WF_PINNED_CALL struct wf_pinned_call h;
  *
@@ -10,13 +10,13 @@
  *     err = wf_io_run(&r, WF_FOREVER);
  *     n = call(wf_pinned_call_fd(&h), ...);
  */
-#ifndef WEFT_IO_PINNED_CALL_H
-#define WEFT_IO_PINNED_CALL_H
+#ifndef WEFT_IO_FILE_PINNED_CALL_H
+#define WEFT_IO_FILE_PINNED_CALL_H
 
 #include <stddef.h>
 
 #include "io/backend/request.h"
-#include "io/pin.h"
+#include "io/file/pin.h"
 #include "libc/cleanup.h"
 
 struct wf_pinned_call {
@@ -36,9 +36,9 @@ struct wf_pinned_call {
 
 /*
  * From now on r runs with the pinned file. r must have no other scope.
- * generation is that of the number (io/descriptor.h) before the first partial
- * transfer. WF_ANY_GENERATION means that there was no transfer: the file is
- * then that which the number names when the first wait begins.
+ * generation is that of the number (io/file/descriptor.h) before the first
+ * partial transfer. WF_ANY_GENERATION means that there was no transfer: the
+ * file is then that which the number names when the first wait begins.
  */
 #define WF_ANY_GENERATION UINT32_MAX
 
