@@ -19,6 +19,8 @@ import sys
 FOLDERS = ("base arch os libc mem trace sched wait sync signal io thread "
            "monitor boot ipc see api").split()
 RANK = {folder: rank for rank, folder in enumerate(FOLDERS)}
+# Folders of folders, in their order. Files that lie beside these come first.
+PARTS = {"io": ["file", "backend", "call"]}
 PUBLIC_USERS = {"api", "boot", "see"}
 # Lower folders call it, and api/ fills it.
 UPCALLS = "wf_upcall"
@@ -40,12 +42,24 @@ ORDINARY = re.compile(
     "pthread_(un)?register_cancel)")
 RESERVED = re.compile(r"\b(?:__[A-Za-z]\w*|_(?:dl|rtld|nl|nptl|IO)_\w+)")
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
-# Meson writes src/io/read.c as src_io_read.c.o.
-OBJECT = re.compile(r"src_([a-z]+)_.*\.o")
+# Meson writes src/io/call/read.c as src_io_call_read.c.o.
+OBJECT = re.compile(r"src_([a-z]+)_(([a-z]+)_.*|.*)\.o")
 
 
-def judge(folder, included):
-    """The fault of the include, or None."""
+def rank(folder, part):
+    parts = PARTS.get(folder, [])
+    return RANK[folder], parts.index(part) + 1 if part in parts else 0
+
+
+def rank_of(path):
+    """Of "io/call/read.c", in src/."""
+    folder, _, rest = path.partition("/")
+    return rank(folder, rest.partition("/")[0])
+
+
+def judge(name, included):
+    """The fault of the include in the file, or None."""
+    folder = name.partition("/")[0]
     target, slash, _ = included.partition("/")
     if target == "weft":
         if folder in PUBLIC_USERS:
@@ -58,6 +72,8 @@ def judge(folder, included):
     if RANK[target] > RANK[folder]:
         return (f"{folder} (rank {RANK[folder]}) may not include from "
                 f"{target} (rank {RANK[target]})")
+    if rank_of(included) > rank_of(name):
+        return f"in {folder}/ the order is " + ", ".join(PARTS[folder])
     return None
 
 
@@ -94,7 +110,7 @@ def check(root):
                        for nr, name in inside_glibc(text, offered)]
         for nr, line in enumerate(text.splitlines(), 1):
             match = INCLUDE.match(line)
-            complaint = match and judge(folder, match.group(1))
+            complaint = match and judge("/".join(parts), match.group(1))
             if complaint:
                 errors.append(f"{path}:{nr}: {match.group(1)}: {complaint}")
     return errors
@@ -117,8 +133,9 @@ def symbols(objects):
 
 
 def folder_of(path):
+    """(folder, part or another word), or None."""
     match = OBJECT.fullmatch(path.name)
-    return match[1] if match and match[1] in RANK else None
+    return match.group(1, 3) if match and match[1] in RANK else None
 
 
 def check_objects(build):
@@ -133,12 +150,10 @@ def check_objects(build):
     for path, name in needed:
         if name not in defined or name == UPCALLS:
             continue
-        folder, target = folder_of(path), folder_of(defined[name])
-        if RANK[target] > RANK[folder]:
-            errors.append(
-                f"{path.name}: {name} is in {target} (rank {RANK[target]}), "
-                f"and {folder} (rank {RANK[folder]}) is below it; see "
-                "src/base/upcall.h")
+        user, owner = folder_of(path), folder_of(defined[name])
+        if rank(*owner) > rank(*user):
+            errors.append(f"{path.name}: {name} is in {defined[name].name}, "
+                          "which is above it; see src/base/upcall.h")
     return errors
 
 

@@ -17,8 +17,8 @@
 #include <pthread.h>
 
 #include "api/api.h"
+#include "io/call/run.h"
 #include "io/io.h"
-#include "io/run.h"
 #include "libc/real.h"
 #include "os/deadline.h"
 #include "wait/sleep.h"

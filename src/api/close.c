@@ -2,7 +2,7 @@
 /*
  * Functions that close or replace descriptors. Requests that have not reached
  * the kernel name the descriptor's number, so the closing thread submits them
- * first (io/file/closing.h). Threads that wait for the file get a duplicate.
+ * first (io/call/closing.h). Threads that wait for the file get a duplicate.
  * weft's private descriptors stay open; calls on their numbers fail with EBADF.
  */
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 #include "api/api.h"
 #include "api/close.h"
-#include "io/file/closing.h"
+#include "io/call/closing.h"
 #include "io/file/descriptor.h"
 #include "libc/real.h"
 #include "os/output.h"

@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 #include "api/park.h"
-#include "io/call.h"
-#include "io/copy.h"
-#include "io/file.h"
-#include "io/lock.h"
+#include "io/backend/call.h"
+#include "io/call/copy.h"
+#include "io/call/file.h"
+#include "io/call/lock.h"
 #include "libc/real.h"
 
 /* --- locks ---------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads and writes at a position. A read of a file on a disk may wait, so a
- * thread that can park makes it by io/file.h.
+ * thread that can park makes it by io/call/file.h.
  */
 /* Otherwise libc's headers rename each function to its 64-bit variant. */
 #undef _FILE_OFFSET_BITS
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "api/park.h"
-#include "io/file.h"
+#include "io/call/file.h"
 #include "libc/real.h"
 
 WF_API(ssize_t, pread, int fd, void *buf, size_t bytes, off_t at)

@@ -34,7 +34,7 @@
 
 #include "arch/arch.h"
 #include "base/atomic.h"
-#include "io/futex.h"
+#include "io/call/futex.h"
 #include "os/sys.h"
 #include "signal/memory.h"
 #include "sync/deadline.h"

@@ -15,7 +15,7 @@
 #include <errno.h>
 
 #include "base/self.h"
-#include "io/poll.h"
+#include "io/call/poll.h"
 #include "os/clock.h"
 #include "sched/thread.h"
 #include "wait/ufutex.h"

@@ -2,8 +2,8 @@
 /*
  * Calls that open files, and the streams of libc, which open and close inside.
  * An open that is known to take long is made by an I/O worker while the thread
- * parks (io/open.h). Other opens are libc's calls, and weft notes how long they
- * took. Paths below /proc are translated (api/proc.h).
+ * parks (io/call/open.h). Other opens are libc's calls, and weft notes how long
+ * they took. Paths below /proc are translated (api/proc.h).
  */
 /* Otherwise libc's headers rename each function to its 64-bit variant. */
 #undef _FILE_OFFSET_BITS
@@ -17,9 +17,9 @@
 #include "api/cancel.h"
 #include "api/close.h"
 #include "api/proc.h"
+#include "io/call/open.h"
 #include "io/file/descriptor.h"
 #include "io/io.h"
-#include "io/open.h"
 #include "libc/real.h"
 #include "os/output.h"
 #include "os/sys.h"

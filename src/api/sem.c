@@ -7,7 +7,7 @@
 #include "api/cancel.h"
 
 #include "api/shared_sem.h"
-#include "io/futex.h"
+#include "io/call/futex.h"
 #include "libc/real.h"
 #include "sync/sem.h"
 #include "wait/sleep.h"

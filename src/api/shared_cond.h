@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "io/futex.h"
+#include "io/call/futex.h"
 #include "libc/cond_words.h"
 
 /*

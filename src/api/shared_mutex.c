@@ -23,7 +23,7 @@
 #include <linux/futex.h>
 
 #include "base/atomic.h"
-#include "io/futex.h"
+#include "io/call/futex.h"
 #include "libc/real.h"
 #include "os/sys.h"
 #include "sync/inherit.h"

@@ -22,7 +22,7 @@
 #include <linux/futex.h>
 
 #include "base/atomic.h"
-#include "io/futex.h"
+#include "io/call/futex.h"
 #include "libc/cleanup.h"
 #include "os/sys.h"
 #include "sched/runtime.h"

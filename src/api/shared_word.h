@@ -18,7 +18,7 @@
 #include <stdbool.h>
 
 #include "base/atomic.h"
-#include "io/futex.h"
+#include "io/call/futex.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
 #include "wait/ufutex.h"

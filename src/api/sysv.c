@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Message queues of POSIX, and semaphores and messages of System V. A thread
- * that can park waits by io/sysv.h: an I/O worker makes the system call.
+ * that can park waits by io/call/sysv.h: an I/O worker makes the system call.
  */
 #include <errno.h>
 #include <mqueue.h>
@@ -12,7 +12,7 @@
 #include "api/park.h"
 #include "boot/boot.h"
 #include "boot/wind_down.h"
-#include "io/sysv.h"
+#include "io/call/sysv.h"
 #include "libc/real.h"
 #include "monitor/private_table.h"
 #include "os/sys.h"

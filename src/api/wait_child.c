@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waits for children. A thread that can park waits by io/child.h, and its VP
- * runs other threads.
+ * Waits for children. A thread that can park waits by io/call/child.h, and its
+ * VP runs other threads.
  */
 #include <sys/wait.h>
 
 #include "api/park.h"
-#include "io/child.h"
+#include "io/call/child.h"
 #include "libc/real.h"
 
 /*

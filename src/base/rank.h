@@ -58,7 +58,7 @@
 	  "memory")                                                            \
 	X(SPARE_CARRIERS, "sched/carrier.c", "carriers without a VP",          \
 	  "memory")                                                            \
-	X(MANY, "io/many.c", "waits for many descriptors", "calls")            \
+	X(MANY, "io/call/many.c", "waits for many descriptors", "calls")       \
 	X(EPOLL_PROXY, "io/file/epoll_proxy.c",                                \
 	  "the sets of epoll descriptors in use", "calls")                     \
 	X(WATCHER_SET, "io/backend/watcher_set.h", "requests of the watcher",  \

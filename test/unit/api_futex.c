@@ -17,9 +17,9 @@
 #include <unistd.h>
 
 #include "api/futex.h"
-#include "io/futex.h"
 #include "base/atomic.h"
 #include "fake_wait.h"
+#include "io/call/futex.h"
 #include "os/clock.h"
 #include "sync/inherit.h"
 #include "thread/kernel_state.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* src/io/call.c: which calls a worker makes, and what ends them. */
+/* src/io/backend/call.c: which calls a worker makes, and what ends them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,8 +9,8 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "io/backend/call.h"
 #include "io/backend/request.h"
-#include "io/call.h"
 #include "io/file/descriptor.h"
 #include "sched/thread.h"
 #include "wait/ufutex.h"

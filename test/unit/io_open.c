@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* src/io/open.c: which opens a worker makes. */
+/* src/io/call/open.c: which opens a worker makes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "base/options.h"
+#include "io/backend/call.h"
 #include "io/backend/request.h"
-#include "io/call.h"
-#include "io/open.h"
+#include "io/call/open.h"
 #include "sched/thread.h"
 
 /* --- fakes --------------------------------------------------------------- */

@@ -22,11 +22,11 @@
 #include <unistd.h>
 
 #include "fake_workers.h"
+#include "io/backend/call.h"
 #include "io/backend/ring.h"
 #include "io/backend/watcher.h"
 #include "io/backend/worker.h"
 #include "io/backend/worker_table.h"
-#include "io/call.h"
 #include "libc/tcb.h"
 #include "os/kthread.h"
 #include "os/sys.h"

@@ -2,8 +2,8 @@
 /*
  * The system call of each request that waits for a descriptor, with a flag not
  * to wait. Without a ring the readiness watcher makes these calls when poll
- * reports the descriptor ready (io/backend/watcher.c). io/address.c makes them
- * after a poll of an epoll proxy. A receive with MSG_WAITALL takes several
+ * reports the descriptor ready (io/backend/watcher.c). io/call/address.c makes
+ * them after a poll of an epoll proxy. A receive with MSG_WAITALL takes several
  * calls: the request counts the bytes that have come.
  */
 #include "io/backend/attempt.h"

@@ -22,7 +22,7 @@ struct wf_vp_io;
 struct wf_thread;
 
 /*
- * Any system call: addr points to its struct wf_call (io/call.h), and
+ * Any system call: addr points to its struct wf_call (io/backend/call.h), and
  * avoids_ring is set.
  */
 enum { WF_REQUEST_OP_CALL = 255 };

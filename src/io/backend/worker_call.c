@@ -14,9 +14,9 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include "io/backend/call.h"
 #include "io/backend/ring.h"
 #include "io/backend/worker_table.h"
-#include "io/call.h"
 #include "os/sys.h"
 
 static int call(const struct wf_request *r, int fd)

@@ -3,7 +3,7 @@
  * An epoll proxy is an epoll set that a ring polls in place of a socket. A
  * request for the set waits until the socket is ready and holds no reference to
  * the socket's file. With such a reference the kernel would close the file late
- * when the process ends (io/address.c).
+ * when the process ends (io/call/address.c).
  *
  *     struct wf_epoll_proxy *p = wf_epoll_proxy_get(fd, false);
  *
