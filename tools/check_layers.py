@@ -16,8 +16,8 @@ import re
 import subprocess
 import sys
 
-FOLDERS = ("base arch os libc mem trace sched wait sync signal io thread "
-           "monitor boot ipc see api").split()
+FOLDERS = ("base arch os libc mem trace sched wait sync signal io shared "
+           "thread monitor boot ipc see api").split()
 RANK = {folder: rank for rank, folder in enumerate(FOLDERS)}
 # Folders of folders, in their order. Files that lie beside these come first.
 PARTS = {"io": ["file", "backend", "call"]}

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pthread_barrier_*. Private barriers are sync/barrier.c's. Process-shared ones
- * have libc's layout, and api/shared_barrier.c waits for them.
+ * have libc's layout, and shared/barrier.c waits for them.
  */
 #include "api/api.h"
 
-#include "api/shared_barrier.h"
 #include "libc/real.h"
+#include "shared/barrier.h"
 #include "sync/barrier.h"
 
 static struct wf_barrier *barrier_of(pthread_barrier_t *barrier)

@@ -2,15 +2,15 @@
 /*
  * pthread_cond_*. Private conditions are sync/cond.c's. Process-shared ones
  * have libc's layout, since processes without weft may use them. Threads wait
- * for them by api/shared_cond.c. If weft does not know libc's protocol, or the
+ * for them by shared/cond.c. If weft does not know libc's protocol, or the
  * thread cannot park, it calls libc's own functions.
  */
 #include "api/api.h"
 #include "api/cancel.h"
 
-#include "api/shared_cond.h"
 #include "libc/cond_words.h"
 #include "libc/real.h"
+#include "shared/cond.h"
 #include "sync/cond.h"
 #include "sync/inherit.h"
 #include "sync/ceiling.h"

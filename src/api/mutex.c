@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pthread_mutex_*. Private mutexes are sync/mutex.c's. Robust and process-
- * shared ones have libc's layout, and api/shared_mutex.c locks them. The fast
+ * shared ones have libc's layout, and shared/mutex.c locks them. The fast
  * paths of lock and unlock are inline, without a frame.
  */
 #include "api/api.h"
 
-#include "api/shared_mutex.h"
 #include "boot/boot.h"
 #include "libc/real.h"
+#include "shared/mutex.h"
 #include "sync/deadline.h"
 #include "sync/mutex.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pthread_rwlock_*. Private locks are sync/rwlock.c's. Process-shared ones have
- * libc's layout, and api/shared_rwlock.c locks them.
+ * libc's layout, and shared/rwlock.c locks them.
  */
 #include "api/api.h"
 
-#include "api/shared_rwlock.h"
 #include "libc/real.h"
+#include "shared/rwlock.h"
 #include "sync/rwlock.h"
 
 static struct wf_rwlock *rwlock_of(pthread_rwlock_t *rwlock)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * sem_*. Private semaphores are sync/sem.c's. Process-shared ones, also those
- * of sem_open, have libc's layout, and api/shared_sem.c waits for them.
+ * of sem_open, have libc's layout, and shared/sem.c waits for them.
  */
 #include "api/api.h"
 #include "api/cancel.h"
 
-#include "api/shared_sem.h"
 #include "io/call/futex.h"
 #include "libc/real.h"
+#include "shared/sem.h"
 #include "sync/sem.h"
 #include "wait/sleep.h"
 

@@ -36,7 +36,7 @@
 #define libc_has_mask __mask_was_saved
 #define libc_mask __saved_mask
 
-/* The words of a process-shared pthread_rwlock_t (api/shared_rwlock.c). */
+/* The words of a process-shared pthread_rwlock_t (shared/rwlock.c). */
 struct wf_libc_rwlock {
 	_Atomic uint32_t readers, writers, phase, first;
 	_Atomic uint64_t writer; /* free for weft's use */
@@ -55,7 +55,7 @@ WF_SAME_PLACE(writer, __pad3);
 WF_SAME_PLACE(owner, __cur_writer);
 #undef WF_SAME_PLACE
 
-/* The words of a process-shared pthread_barrier_t (api/shared_barrier.c). */
+/* The words of a process-shared pthread_barrier_t (shared/barrier.c). */
 struct wf_libc_barrier {
 	_Atomic uint32_t come, done; /* waited on */
 	uint32_t count, shared;	     /* constant */

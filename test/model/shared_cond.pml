@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Models src/api/shared_cond.c, the protocol until glibc 2.40, and with
+ * Models src/shared/cond.c, the protocol until glibc 2.40, and with
  * VARIANT_BY_START that since 2.41. Two threads wait for `ready`, and a third
  * thread waits and gives up at times; it passes on a signal that it gets. One
  * thread sets `ready` for the two, each time with a signal.

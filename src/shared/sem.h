@@ -8,8 +8,8 @@
  *
  * sem_trywait and sem_post are libc's own functions.
  */
-#ifndef WEFT_API_SHARED_SEM_H
-#define WEFT_API_SHARED_SEM_H
+#ifndef WEFT_SHARED_SEM_H
+#define WEFT_SHARED_SEM_H
 
 #include <semaphore.h>
 #include <stdint.h>

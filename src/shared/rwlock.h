@@ -8,8 +8,8 @@
  * Results are those of the pthread_rwlock_... functions. None is a cancellation
  * point. The caller has in_runtime 0. tryrdlock is libc's own function.
  */
-#ifndef WEFT_API_SHARED_RWLOCK_H
-#define WEFT_API_SHARED_RWLOCK_H
+#ifndef WEFT_SHARED_RWLOCK_H
+#define WEFT_SHARED_RWLOCK_H
 
 #include <pthread.h>
 #include <time.h>

@@ -9,8 +9,8 @@
  *
  * The caller has in_runtime 0.
  */
-#ifndef WEFT_API_SHARED_WORD_H
-#define WEFT_API_SHARED_WORD_H
+#ifndef WEFT_SHARED_WORD_H
+#define WEFT_SHARED_WORD_H
 
 #include <errno.h>
 #include <limits.h>

@@ -16,7 +16,7 @@
  *     (sync/inherit.h). Mutexes with a priority ceiling have it in the bits of
  *     the word above those of a plain mutex (sync/ceiling.h).
  */
-#include "api/shared_mutex.h"
+#include "shared/mutex.h"
 
 #include <errno.h>
 #include <limits.h>

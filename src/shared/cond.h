@@ -9,8 +9,8 @@
  *
  * The caller has in_runtime 0.
  */
-#ifndef WEFT_API_SHARED_COND_H
-#define WEFT_API_SHARED_COND_H
+#ifndef WEFT_SHARED_COND_H
+#define WEFT_SHARED_COND_H
 
 #include <pthread.h>
 #include <stdbool.h>

@@ -53,12 +53,12 @@
  *     is a signal of the waiter's group, or of an ended group with signals for
  *     all.
  */
-#include "api/shared_cond.h"
+#include "shared/cond.h"
 
-#include "api/shared_mutex.h"
-#include "api/shared_word.h"
+#include "shared/mutex.h"
 #include "libc/cleanup.h"
 #include "libc/cond_words.h"
+#include "shared/word.h"
 #include "sync/mutex.h"
 
 enum {

@@ -8,8 +8,8 @@
  * Both functions park and are no cancellation points. The caller has in_runtime
  * 0.
  */
-#ifndef WEFT_API_SHARED_BARRIER_H
-#define WEFT_API_SHARED_BARRIER_H
+#ifndef WEFT_SHARED_BARRIER_H
+#define WEFT_SHARED_BARRIER_H
 
 #include <pthread.h>
 

@@ -39,12 +39,12 @@
  *     writer stores its process id and number in one step, while it holds the
  *     lock, in a field that libc does not use.
  */
-#include "api/shared_rwlock.h"
+#include "shared/rwlock.h"
 
-#include "api/shared_word.h"
 #include "libc/fields.h"
 #include "libc/real.h"
 #include "sched/yield.h"
+#include "shared/word.h"
 #include "sync/owner.h"
 #include "wait/sleep.h"
 

@@ -20,10 +20,10 @@
  *     out to `gone`. So the last thread to leave does SHARED_BARRIER-3, and
  *     that ends the destroying thread's wait.
  */
-#include "api/shared_barrier.h"
+#include "shared/barrier.h"
 
-#include "api/shared_word.h"
 #include "libc/fields.h"
+#include "shared/word.h"
 
 enum { NUMBERS = INT_MAX };
 

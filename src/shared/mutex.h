@@ -9,8 +9,8 @@
  * Results are those of the pthread_mutex_... functions. The caller has
  * in_runtime 0.
  */
-#ifndef WEFT_API_SHARED_MUTEX_H
-#define WEFT_API_SHARED_MUTEX_H
+#ifndef WEFT_SHARED_MUTEX_H
+#define WEFT_SHARED_MUTEX_H
 
 #include <pthread.h>
 #include <time.h>

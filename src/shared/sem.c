@@ -16,7 +16,7 @@
  *     the count. A post may have woken it, so it wakes another thread if the
  *     value is not 0. [leave_wait]
  */
-#include "api/shared_sem.h"
+#include "shared/sem.h"
 
 #include <errno.h>
 #include <linux/futex.h>
