@@ -136,6 +136,34 @@ static long dispatch_other(long nr, const long *a)
 	return call_kernel(nr, a);
 }
 
+/* The scheduler, clocks, and what the kernel keeps for a CPU. */
+static long dispatch_of_cpu(long nr, const long *a)
+{
+	switch (nr) {
+	case SYS_sched_yield:
+	case SYS_sched_setaffinity:
+	case SYS_sched_getaffinity:
+	case SYS_sched_setscheduler:
+	case SYS_sched_getscheduler:
+	case SYS_sched_setparam:
+	case SYS_sched_getparam:
+	case SYS_sched_rr_get_interval:
+	case SYS_sched_setattr:
+	case SYS_sched_getattr:
+		return wf_sched_syscall(nr, a);
+	case SYS_clock_gettime:
+		return wf_clock_get((clockid_t)a[0], (struct timespec *)a[1]);
+	case SYS_getrusage:
+		return wf_clock_usage((int)a[0], (struct rusage *)a[1]);
+	case SYS_membarrier:
+		return membarrier(a);
+	case SYS_rseq:
+		return -ENOSYS; /* it registers memory per kernel thread */
+	default:
+		return dispatch_other(nr, a);
+	}
+}
+
 static long dispatch(long nr, const long *a)
 {
 	switch (nr) {
@@ -189,27 +217,8 @@ static long dispatch(long nr, const long *a)
 		if (!wf_is_started())
 			break;
 		return wf_signal_syscall(nr, a);
-	case SYS_sched_yield:
-	case SYS_sched_setaffinity:
-	case SYS_sched_getaffinity:
-	case SYS_sched_setscheduler:
-	case SYS_sched_getscheduler:
-	case SYS_sched_setparam:
-	case SYS_sched_getparam:
-	case SYS_sched_rr_get_interval:
-	case SYS_sched_setattr:
-	case SYS_sched_getattr:
-		return wf_sched_syscall(nr, a);
-	case SYS_clock_gettime:
-		return wf_clock_get((clockid_t)a[0], (struct timespec *)a[1]);
-	case SYS_getrusage:
-		return wf_clock_usage((int)a[0], (struct rusage *)a[1]);
-	case SYS_membarrier:
-		return membarrier(a);
-	case SYS_rseq:
-		return -ENOSYS; /* it registers memory per kernel thread */
 	default:
-		return dispatch_other(nr, a);
+		return dispatch_of_cpu(nr, a);
 	}
 	return wf_syscall6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
