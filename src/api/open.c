@@ -3,7 +3,7 @@
  * Calls that open files, and the streams of libc, which open and close inside.
  * An open that is known to take long is made by an I/O worker while the thread
  * parks (io/call/open.h). Other opens are libc's calls, and weft notes how long
- * they took. Paths below /proc are translated (api/proc.h).
+ * they took. Paths below /proc are translated (api/proc/proc.h).
  */
 /* Otherwise libc's headers rename each function to its 64-bit variant. */
 #undef _FILE_OFFSET_BITS
@@ -16,7 +16,7 @@
 #include "api/api.h"
 #include "api/cancel.h"
 #include "api/close.h"
-#include "api/proc.h"
+#include "api/proc/proc.h"
 #include "io/call/open.h"
 #include "io/file/descriptor.h"
 #include "io/io.h"

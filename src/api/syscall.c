@@ -9,7 +9,6 @@
 #include <signal.h>
 #include <sys/syscall.h>
 
-#include "api/proc.h"
 #include "api/api.h"
 #include "api/clock.h"
 #include "api/clone.h"
@@ -17,6 +16,7 @@
 #include "api/exec.h"
 #include "api/futex.h"
 #include "api/ids.h"
+#include "api/proc/proc.h"
 #include "api/sysv.h"
 #include "api/kernel_calls.h"
 #include "api/kernel_state.h"

@@ -7,8 +7,8 @@
  *
  *     return wf_real.access(wf_proc_path(path, &p), mode);
  */
-#ifndef WEFT_API_PROC_H
-#define WEFT_API_PROC_H
+#ifndef WEFT_API_PROC_PROC_H
+#define WEFT_API_PROC_PROC_H
 
 #include <errno.h>
 #include <stdbool.h>

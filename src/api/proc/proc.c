@@ -9,7 +9,7 @@
  */
 /* Otherwise libc's headers rename each function to its 64-bit variant. */
 #undef _FILE_OFFSET_BITS
-#include "api/proc.h"
+#include "api/proc/proc.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "api/api.h"
-#include "api/proc.h"
+#include "api/proc/proc.h"
 #include "base/log.h"
 #include "base/atomic.h"
 #include "libc/real.h"

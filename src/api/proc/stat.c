@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 #include "api/api.h"
-#include "api/proc.h"
+#include "api/proc/proc.h"
 #include "libc/real.h"
 
 WF_API(int, stat, const char *restrict path, struct stat *restrict ret)
