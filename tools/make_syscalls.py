@@ -4,8 +4,8 @@
 how weft handles each system call of the kernel.
 
 Also checks that every call of <asm/unistd_64.h> has a row, and that each row
-about threads names a test that exists. src/api/kernel_calls.c has to have rows
-for calls about threads only.
+about threads names a test that exists. src/api/state/kernel_calls.c has to
+have rows for calls about threads only.
 
 usage: make_syscalls.py [--check] [ROOT]
 """
@@ -18,7 +18,7 @@ import syscall_rows
 from made_page import arguments, finish, preprocess
 
 PAGE = pathlib.Path("docs/reference/syscalls.md")
-TABLE = pathlib.Path("src/api/kernel_calls.c")
+TABLE = pathlib.Path("src/api/state/kernel_calls.c")
 TITLE = "## All calls of the kernel"
 CLASSES = ("thread", "process", "no effect")
 

@@ -15,7 +15,7 @@
 
 #include "api/api.h"
 #include "api/ids.h"
-#include "api/kernel_state.h"
+#include "api/state/kernel_state.h"
 #include "libc/real.h"
 #include "os/sys.h"
 #include "sched/runtime.h"

@@ -19,7 +19,7 @@
 #include <sys/resource.h>
 
 #include "api/api.h"
-#include "api/kernel_state.h"
+#include "api/state/kernel_state.h"
 #include "libc/real.h"
 #include "os/sys.h"
 #include "sched/yield.h"

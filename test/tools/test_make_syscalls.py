@@ -9,7 +9,7 @@ import pytest
 import syscall_rows
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FILES = ("src/api/kernel_calls.c", "docs/reference/syscalls.md")
+FILES = ("src/api/state/kernel_calls.c", "docs/reference/syscalls.md")
 
 
 @pytest.fixture

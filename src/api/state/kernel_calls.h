@@ -10,8 +10,8 @@
  * docs/reference/syscalls.md has a row for each call of the kernel;
  * tools/make_syscalls.py compares that page with this table.
  */
-#ifndef WEFT_API_KERNEL_CALLS_H
-#define WEFT_API_KERNEL_CALLS_H
+#ifndef WEFT_API_STATE_KERNEL_CALLS_H
+#define WEFT_API_STATE_KERNEL_CALLS_H
 
 #include <stdbool.h>
 #include <stdint.h>

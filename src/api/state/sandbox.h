@@ -9,8 +9,8 @@
  *     else if (has_left_rings)
  *             wf_sandbox_is_refused();
  */
-#ifndef WEFT_API_SANDBOX_H
-#define WEFT_API_SANDBOX_H
+#ifndef WEFT_API_STATE_SANDBOX_H
+#define WEFT_API_STATE_SANDBOX_H
 
 #include <linux/filter.h>
 #include <stdbool.h>

@@ -10,7 +10,7 @@
  * threads that wait for work block all signals, and the kernel kills the
  * process if SIGSYS is blocked.
  */
-#include "api/sandbox.h"
+#include "api/state/sandbox.h"
 
 #include <linux/seccomp.h>
 #include <stdbool.h>

@@ -6,7 +6,7 @@
  * checks the arguments. So a thread that only reads state, or sets the value
  * that it has, is not bound.
  */
-#include "api/kernel_calls.h"
+#include "api/state/kernel_calls.h"
 
 #include <asm/prctl.h>
 #include <linux/io_uring.h>
@@ -19,7 +19,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
-#include "api/keyring.h"
+#include "api/state/keyring.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
 #include "signal/memory.h"
@@ -139,7 +139,7 @@ static enum wf_effect register_effect(const long *a)
 	}
 }
 
-/* call_kernel() in api/kernel_state.c refuses shadow stacks. */
+/* call_kernel() in api/state/kernel_state.c refuses shadow stacks. */
 static enum wf_effect arch_effect(const long *a)
 {
 	return a[0] == ARCH_SET_GS || a[0] == ARCH_SET_CPUID ?

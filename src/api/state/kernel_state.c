@@ -7,7 +7,7 @@
  * does not bind the thread. Thread ids in the arguments become those of kernel
  * threads.
  */
-#include "api/kernel_state.h"
+#include "api/state/kernel_state.h"
 
 #include <linux/capability.h>
 #include <linux/seccomp.h>
@@ -20,8 +20,8 @@
 #include <sys/resource.h>
 
 #include "api/api.h"
-#include "api/kernel_calls.h"
-#include "api/sandbox.h"
+#include "api/state/kernel_calls.h"
+#include "api/state/sandbox.h"
 #include "boot/wind_down.h"
 #include "libc/real.h"
 #include "os/clock.h"

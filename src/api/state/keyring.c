@@ -12,7 +12,7 @@
  * uses a thread keyring, needs a kernel thread of its own. A call that uses a
  * keyring of all kernel threads does not.
  */
-#include "api/keyring.h"
+#include "api/state/keyring.h"
 
 #include <linux/keyctl.h>
 #include <sys/syscall.h>
