@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/api/futex.c returns the kernel's results, for words in weft's table and
- * for words in the kernel.
+ * src/api/syscall/futex.c returns the kernel's results, for words in weft's
+ * table and for words in the kernel.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "api/futex.h"
+#include "api/syscall/futex.h"
 #include "base/atomic.h"
 #include "fake_wait.h"
 #include "io/call/futex.h"

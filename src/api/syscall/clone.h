@@ -4,8 +4,8 @@
  *
  *     pid = wf_clone_syscall(SYS_clone, args);
  */
-#ifndef WEFT_API_CLONE_H
-#define WEFT_API_CLONE_H
+#ifndef WEFT_API_SYSCALL_CLONE_H
+#define WEFT_API_SYSCALL_CLONE_H
 
 /*
  * SYS_clone, SYS_clone3, SYS_fork or SYS_vfork, according to nr. Runs weft's

@@ -25,7 +25,7 @@
  * FUTEX-6. A requeue of waiters of both kinds is two requeues, and each of them
  *     compares. If the word changes between the two, the kernel's waiters stay.
  */
-#include "api/futex.h"
+#include "api/syscall/futex.h"
 
 #include <errno.h>
 #include <linux/futex.h>

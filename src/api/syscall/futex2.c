@@ -2,14 +2,14 @@
 /*
  * futex_wake, futex_wait and futex_requeue, which Linux has from 6.7 on, by
  * syscall(). They wait for the same words as futex, so they become calls of
- * api/futex.c and use its table. On an older kernel they fail with -ENOSYS, as
- * natively. A call with a form that the table does not have goes to the kernel:
- * words of another size, NUMA nodes, invalid flags.
+ * api/syscall/futex.c and use its table. On an older kernel they fail with
+ * -ENOSYS, as natively. A call with a form that the table does not have goes to
+ * the kernel: words of another size, NUMA nodes, invalid flags.
  */
 #include <errno.h>
 #include <linux/futex.h>
 
-#include "api/futex.h"
+#include "api/syscall/futex.h"
 #include "os/sys.h"
 #include "signal/memory.h"
 

@@ -11,8 +11,8 @@
  * park. The caller has in_runtime 0, and is on the thread's own stack or in a
  * signal handler of the program.
  */
-#ifndef WEFT_API_FUTEX_H
-#define WEFT_API_FUTEX_H
+#ifndef WEFT_API_SYSCALL_FUTEX_H
+#define WEFT_API_SYSCALL_FUTEX_H
 
 #include <stdbool.h>
 #include <stdint.h>

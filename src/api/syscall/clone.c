@@ -17,7 +17,7 @@
  * a kernel thread that the program manages. A child that shares only the
  * descriptors would close its parent's descriptors in weft's child handler.
  */
-#include "api/clone.h"
+#include "api/syscall/clone.h"
 
 #include <linux/sched.h>
 #include <sched.h>
