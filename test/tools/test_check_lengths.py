@@ -15,7 +15,7 @@ def complaints(tree, content, name="src/a.c"):
 
 @pytest.mark.parametrize("content", [
     "x\n" * 500,
-    function(80) + function(80),
+    function(60) + function(60),
     "\t" * 9 + "x" * 8 + "\n",
     "struct s {\n" + "\tint x;\n" * 100 + "};\n",
 ])
@@ -25,7 +25,7 @@ def test_allowed(tree, content):
 
 @pytest.mark.parametrize("content, why", [
     ("x\n" * 501, "501 lines"),
-    (function(81), "a.c:2: a function of 81 lines"),
+    (function(61), "a.c:2: a function of 61 lines"),
     (function(5) + function(90), "a function of 90 lines"),
     ("\t" * 9 + "x" * 9 + "\n", "a.c:1: 81 columns"),
     ("short\n" + "x" * 81 + "\n", "a.c:2: 81 columns"),
@@ -37,6 +37,17 @@ def test_too_long(tree, content, why):
 
 def test_only_c_has_functions(tree):
     assert complaints(tree, function(90), "tools/a.py") == []
+
+
+@pytest.mark.parametrize("lines, ok", [(6000, True), (6001, False)])
+def test_code_of_a_folder(tree, lines, ok):
+    comments = "\n/*\n * x;\n */\n" * 100
+    root = tree({"src/a/b.c": "x;\n" * 5000 + comments,
+                 "src/a/b.h": "x; /* y */\n" * (lines - 5000),
+                 "src/a/c/d.c": "x;\n" * 6000})
+    errors = check_lengths.check_folders(root)
+    assert (errors == []) == ok
+    assert ok or "src/a: 6001 lines of code" in errors[0]
 
 
 def test_where_it_looks(tree, capsys):
