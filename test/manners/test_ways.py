@@ -155,7 +155,7 @@ def test_frequent_poller_of_many_waits_itself(backend):
     assert polls[:1] == [poller]
 
 
-# Reads of a disk: after this many misses in a row, one read in so many is tried.
+# Reads of a disk: after this many misses in a row one read in so many is tried.
 MANY_MISSES, PROBE = 8, 32
 COLD_READS = 100  # the same as in ways.c
 
