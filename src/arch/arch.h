@@ -5,7 +5,7 @@
  * choose the folder.
  *
  *     t->ctx = wf_arch_context_make(top, wf_arch_thread_entry, fp);
- *     wf_arch_switch(&me->ctx, t->ctx, t->slot.tcb);
+ *     me = wf_arch_switch(&me->ctx, t->ctx, t->slot.tcb, t);
  */
 #ifndef WEFT_ARCH_ARCH_H
 #define WEFT_ARCH_ARCH_H
@@ -24,23 +24,27 @@
 #endif
 
 /*
- *	wf_arch_switch(void **save_sp, void *load_sp, uintptr_t load_tp)
+ *	void *wf_arch_switch(void **save_sp, void *load_sp, uintptr_t load_tp,
+ *			     void *token)
  *
  * saves the frame pointer and the floating point control words on the current
  * stack and stores the stack pointer in *save_sp. Then it loads the stack
  * pointer load_sp and the thread register load_tp, and what was saved there.
- * Execution continues where the loaded context was saved. It clobbers all other
- * registers, which the compiler knows. The caller has in_runtime set on both
+ * Execution continues where the loaded context was saved. There the function
+ * returns the token of the switch that loaded this context. So a thread that is
+ * its own token need not be kept in memory meanwhile. The switch clobbers all
+ * other registers, which the compiler knows. The caller has in_runtime set on both
  * sides, and is no leaf function.
  *
- *	wf_arch_leave(void *load_sp, uintptr_t load_tp)
+ *	wf_arch_leave(void *load_sp, uintptr_t load_tp, void *token)
  *
  * loads a context without saving the current one, which does not run again.
  *
  * wf_arch_switch_syscall is for a CPU or kernel without wrfsbase: it loads the
  * thread register by a system call.
  */
-void wf_arch_switch_syscall(void **save_sp, void *load_sp, uintptr_t load_tp);
+void *wf_arch_switch_syscall(void **save_sp, void *load_sp, uintptr_t load_tp,
+			     void *token);
 
 /* The entry point of a new context: calls
  * wf_upcall.thread_main, never returns. */

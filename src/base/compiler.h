@@ -39,6 +39,19 @@
 /* Stops the compiler, not the CPU, from moving memory accesses across. */
 #define wf_compiler_barrier() __asm__ volatile("" ::: "memory")
 
+/*
+ * The pointer p, as a variable of its own for the compiler. A variable that is
+ * used after a context switch lies in memory from its beginning on, because the
+ * switch clobbers all registers. The copy, used only before the switch, stays
+ * in a register.
+ */
+#define WF_APART(p)                         \
+	__extension__({                     \
+		__typeof__(p) apart_ = (p); \
+		__asm__("" : "+r"(apart_)); \
+		apart_;                     \
+	})
+
 #define wf_container_of(ptr, type, member) \
 	((type *)((char *)(ptr)-offsetof(type, member)))
 

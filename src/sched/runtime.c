@@ -132,7 +132,8 @@ void wf_runtime_leave_slow(struct wf_thread *t)
 		    t->kind == WF_THREAD_MULTIPLEXED) {
 			enum wf_resched why = wf_vp_asked(t->vp);
 
-			if (why != WF_RESCHED_NONE && wf_switch_yield(t, why))
+			if (why != WF_RESCHED_NONE &&
+			    wf_switch_yield(t, why) != NULL)
 				wf_count(preemptions_cooperative);
 		}
 		if (take_work(t, WF_WORK_SIGNAL | WF_WORK_CANCEL))

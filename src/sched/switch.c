@@ -23,6 +23,8 @@
  * SWITCH-5. A thread's ctx.sp is NULL from just after its context is loaded
  *     until just before it is saved. So a reader outside the process finds
  *     registers there, or none.
+ * SWITCH-6. The token of a switch to a thread's context is that thread. So the
+ *     switch that saved the context returns the thread itself.
  */
 #include "sched/switch.h"
 
@@ -189,31 +191,36 @@ wf_switch_prepare(struct wf_thread *t, struct wf_thread *next, wf_post_fn *post,
  * For threads with registers to exchange, and where loading the thread register
  * takes a system call: WF_REGISTERS_NO_GSBASE is set then.
  */
-static WF_NOINLINE void switch_charged(struct wf_thread *t,
-				       struct wf_thread *next, wf_post_fn *post,
-				       void *arg)
+static WF_NOINLINE struct wf_thread *switch_charged(struct wf_thread *t,
+						    struct wf_thread *next,
+						    wf_post_fn *post, void *arg)
 {
-	wf_switch_load(&t->ctx.sp, prepare_charged(t, next, post, arg));
+	const struct wf_context *ctx = prepare_charged(t, next, post, arg);
+
+	t = wf_switch_load(&t->ctx.sp, ctx, next); /* SWITCH-6 */
 	finish(t);
+	return t;
 }
 
-WF_LINK_INLINE void wf_switch_to(struct wf_thread *t, struct wf_thread *next,
-				 wf_post_fn *post, void *arg)
+WF_LINK_INLINE struct wf_thread *wf_switch_to(struct wf_thread *t,
+					      struct wf_thread *next,
+					      wf_post_fn *post, void *arg)
 {
 	const struct wf_context *ctx;
 
-	if (WF_UNLIKELY(is_charged())) {
-		switch_charged(t, next, post, arg);
-		return;
-	}
+	if (WF_UNLIKELY(is_charged()))
+		return switch_charged(t, next, post, arg);
 	ctx = prepare_uncharged(t, next, post, arg);
-	wf_arch_switch(&t->ctx.sp, ctx->sp, ctx->tp);
+	next = wf_arch_switch(&t->ctx.sp, ctx->sp, ctx->tp, next);
+	t = WF_APART(next); /* SWITCH-6 */
 	finish(t);
+	return t;
 }
 
-void wf_switch_to_carrier(struct wf_thread *t, wf_post_fn *post, void *arg)
+struct wf_thread *wf_switch_to_carrier(struct wf_thread *t, wf_post_fn *post,
+				       void *arg)
 {
-	wf_switch_to(t, NULL, post, arg);
+	return wf_switch_to(t, NULL, post, arg);
 }
 
 /* A carrier that leaves its own stack for a thread needs no post function. */
@@ -234,7 +241,7 @@ void wf_switch_from_carrier(struct wf_carrier *c, struct wf_thread *next)
 	}
 	set_post(c, no_post, NULL);
 	c->loaded_tp = next->ctx.tp; /* SWITCH-3 */
-	wf_switch_load(&c->ctx.sp, &next->ctx);
+	wf_switch_load(&c->ctx.sp, &next->ctx, next);
 	take_locks(c);
 	c->post(c, c->post_arg); /* SWITCH-1 */
 }
@@ -330,10 +337,15 @@ WF_LINK_INLINE struct wf_thread *wf_switch_next(struct wf_thread *t,
 						enum wf_resched why)
 {
 	struct wf_vp *vp = t->vp;
+	struct wf_thread *next;
 
 	if (WF_UNLIKELY(why != WF_RESCHED_NONE || t->rt_priority != 0 ||
-			wf_load_relaxed(&vp->nr_requests) != 0 ||
 			wf_load_relaxed(&vp->pending) != 0))
 		return next_for(t, why);
-	return wf_queue_pick_plain(vp);
+	next = wf_queue_pick_plain(vp);
+	/* After a switch, the incoming side polls for completions. */
+	return WF_LIKELY(next != NULL) ||
+			       wf_load_relaxed(&vp->nr_requests) == 0 ?
+		       next :
+		       next_for(t, why);
 }

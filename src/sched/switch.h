@@ -23,9 +23,13 @@
 /* True if the CPU or the kernel has no wrfsbase. Set once, at start. */
 extern bool wf_switch_needs_syscall;
 
-/* Switches to `next`, which the caller took from a queue. */
-void wf_switch_to(struct wf_thread *t, struct wf_thread *next, wf_post_fn *post,
-		  void *arg);
+/*
+ * Switches to `next`, which the caller took from a queue. Returns t, as what
+ * the switch back was given (SWITCH-6). A caller that uses only this after the
+ * call keeps t in a register before it.
+ */
+struct wf_thread *wf_switch_to(struct wf_thread *t, struct wf_thread *next,
+			       wf_post_fn *post, void *arg);
 
 /*
  * Does all of a switch except that the caller has to load the returned context.
@@ -34,13 +38,17 @@ const struct wf_context *wf_switch_prepare(struct wf_thread *t,
 					   struct wf_thread *next,
 					   wf_post_fn *post, void *arg);
 
-/* Saves the present context and loads ctx. */
-WF_INLINE void wf_switch_load(void **save_sp, const struct wf_context *ctx)
+/*
+ * Saves the present context and loads ctx, which is next's. Returns the thread
+ * that runs when the saved context continues (SWITCH-6).
+ */
+WF_INLINE struct wf_thread *wf_switch_load(void **save_sp,
+					   const struct wf_context *ctx,
+					   struct wf_thread *next)
 {
-	if (WF_LIKELY(!wf_switch_needs_syscall))
-		wf_arch_switch(save_sp, ctx->sp, ctx->tp);
-	else
-		wf_arch_switch_syscall(save_sp, ctx->sp, ctx->tp);
+	return WF_LIKELY(!wf_switch_needs_syscall) ?
+		       wf_arch_switch(save_sp, ctx->sp, ctx->tp, next) :
+		       wf_arch_switch_syscall(save_sp, ctx->sp, ctx->tp, next);
 }
 
 /*
@@ -55,16 +63,17 @@ WF_NORETURN WF_INLINE void wf_switch_abandon(struct wf_thread *t,
 	void *dead;
 
 	if (WF_LIKELY(!wf_switch_needs_syscall))
-		wf_arch_leave(ctx->sp, ctx->tp);
-	wf_arch_switch_syscall(&dead, ctx->sp, ctx->tp);
+		wf_arch_leave(ctx->sp, ctx->tp, next);
+	wf_arch_switch_syscall(&dead, ctx->sp, ctx->tp, next);
 	__builtin_unreachable();
 }
 
 /*
- * Switches to the carrier's own context. t may have a VP or not. A VP runs no
- * thread then.
+ * Switches to the carrier's own context and returns t, as wf_switch_to does. t
+ * may have a VP or not. A VP runs no thread then.
  */
-void wf_switch_to_carrier(struct wf_thread *t, wf_post_fn *post, void *arg);
+struct wf_thread *wf_switch_to_carrier(struct wf_thread *t, wf_post_fn *post,
+				       void *arg);
 
 /* The carrier's own context runs `next`; returns when that switches back. */
 void wf_switch_from_carrier(struct wf_carrier *c, struct wf_thread *next);
@@ -102,15 +111,18 @@ static inline bool wf_switch_stays(const struct wf_vp *vp,
 	return next == NULL && !wf_vp_is_offline(vp);
 }
 
-/* Lets another thread run. Returns false if there is none. */
-WF_INLINE bool wf_switch_yield(struct wf_thread *t, enum wf_resched why)
+/*
+ * Lets another thread run. Returns t, as wf_switch_to does, or NULL if there is
+ * none.
+ */
+WF_INLINE struct wf_thread *wf_switch_yield(struct wf_thread *t,
+					    enum wf_resched why)
 {
 	struct wf_thread *next = wf_switch_next(t, why);
 
 	if (wf_switch_stays(t->vp, next))
-		return false;
-	wf_switch_to(t, next, wf_switch_requeue(why), t);
-	return true;
+		return NULL;
+	return wf_switch_to(t, next, wf_switch_requeue(why), t);
 }
 
 #endif

@@ -13,11 +13,12 @@
 
 int wf_sched_yield(void)
 {
-	struct wf_thread *t = wf_runtime_enter();
+	struct wf_thread *t = wf_runtime_enter(), *again = NULL;
 
-	if (WF_LIKELY(t->kind == WF_THREAD_MULTIPLEXED) &&
-	    wf_switch_yield(t, WF_RESCHED_NONE)) {
-		wf_runtime_leave(t);
+	if (WF_LIKELY(t->kind == WF_THREAD_MULTIPLEXED))
+		again = wf_switch_yield(t, WF_RESCHED_NONE);
+	if (WF_LIKELY(again != NULL)) {
+		wf_runtime_leave(again);
 		return 0;
 	}
 	wf_runtime_leave(t);

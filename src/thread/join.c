@@ -155,27 +155,29 @@ static void prefetch_next(const struct wf_thread *t)
 WF_INLINE int join_in(struct wf_thread *t, struct wf_thread *me,
 		      int64_t deadline_ns)
 {
-	struct wf_bucket *b = wf_bucket_of(&t->exit_state);
-	struct wf_wait w = { .addr = &t->exit_state,
+	struct wf_thread *joined = WF_APART(t), *joiner = WF_APART(me);
+	struct wf_bucket *b = wf_bucket_of(&joined->exit_state);
+	struct wf_wait w = { .addr = &joined->exit_state,
 			     .expected = WF_EXIT_JOINABLE,
 			     .bits = WF_UFUTEX_ANY,
 			     .kind = WF_WAIT_JOIN,
 			     .deadline_ns = deadline_ns };
-	uint64_t mask = wf_signals_close(me);
+	uint64_t mask = wf_signals_close(joiner);
 	int result = -ERESTART, err;
 
-	wf_bucket_lock_to_wait(me, b);
-	err = begin_locked(t, me);
-	if (err == 0 && !is_done(t) && me->kind == WF_THREAD_MULTIPLEXED) {
-		me->interrupted = false;
-		me->wait_was_moved = false;
-		w.next = claim(t, me);
-		prefetch_next(t);
-		result = wf_ufutex_wait_locked(me, b, mask, &w);
+	wf_bucket_lock_to_wait(joiner, b);
+	err = begin_locked(joined, joiner);
+	if (err == 0 && !is_done(joined) &&
+	    joiner->kind == WF_THREAD_MULTIPLEXED) {
+		joiner->interrupted = false;
+		joiner->wait_was_moved = false;
+		w.next = claim(joined, joiner);
+		prefetch_next(joined);
+		result = wf_ufutex_wait_locked(joiner, b, mask, &w);
 	} else {
-		wf_store_relaxed(&me->wait_bucket, NULL);
-		wf_bucket_unlock(wf_bucket_vp(me), b);
-		wf_signals_open(me, mask);
+		wf_store_relaxed(&joiner->wait_bucket, NULL);
+		wf_bucket_unlock(wf_bucket_vp(joiner), b);
+		wf_signals_open(joiner, mask);
 	}
 	if (WF_LIKELY(err < 0 || is_done(t)))
 		return err;

@@ -89,16 +89,19 @@ WF_INLINE struct wf_thread *pick_next(struct wf_thread *t, struct wf_bucket *b)
 	return WF_LIKELY(next != NULL) ? next : take_of_words(t, b);
 }
 
-/* Switches to next, the result of pick_next. The lock is released. */
-WF_INLINE void switch_away(struct wf_thread *t, struct wf_bucket *b,
-			   struct wf_thread *next)
+/*
+ * Switches to next, the result of pick_next. The lock is released. Returns t,
+ * as wf_switch_to does.
+ */
+WF_INLINE struct wf_thread *
+switch_away(struct wf_thread *t, struct wf_bucket *b, struct wf_thread *next)
 {
-	if (WF_UNLIKELY(next == t))
-		wf_bucket_unlock(t->vp, b); /* its wait is over */
-	else if (next != NULL)
-		wf_switch_to(t, next, unlock_after_switch, b);
-	else
-		wf_switch_to_carrier(t, unlock_after_switch, b);
+	if (WF_LIKELY(next != NULL && next != t))
+		return wf_switch_to(t, next, unlock_after_switch, b);
+	if (next == NULL)
+		return wf_switch_to_carrier(t, unlock_after_switch, b);
+	wf_bucket_unlock(t->vp, b); /* its wait is over */
+	return t;
 }
 
 static WF_NOINLINE void park_timed(struct wf_thread *t, struct wf_bucket *b,
@@ -114,15 +117,18 @@ static WF_NOINLINE void park_timed(struct wf_thread *t, struct wf_bucket *b,
 	wf_timer_remove(t);
 }
 
-WF_INLINE void park_multiplexed(struct wf_thread *t, struct wf_bucket *b,
-				int64_t deadline_ns, struct wf_thread *next)
+/* Returns t, as wf_switch_to does. */
+WF_INLINE struct wf_thread *park_multiplexed(struct wf_thread *t,
+					     struct wf_bucket *b,
+					     int64_t deadline_ns,
+					     struct wf_thread *next)
 {
 	wf_thread_end_stay(t);
 	wf_count_own(&t->vp->counters, parks);
-	if (deadline_ns != WF_FOREVER)
-		park_timed(t, b, deadline_ns, next);
-	else
-		switch_away(t, b, next != NULL ? next : pick_next(t, b));
+	if (WF_LIKELY(deadline_ns == WF_FOREVER))
+		return switch_away(t, b, next != NULL ? next : pick_next(t, b));
+	park_timed(t, b, deadline_ns, next);
+	return t;
 }
 
 static WF_NOINLINE bool may_interrupt(struct wf_thread *t)
@@ -227,7 +233,7 @@ WF_INLINE int wait_locked(struct wf_thread *t, struct wf_bucket *b,
 	t->wait_kind = (uint8_t)w->kind;
 	wf_bucket_add_locked(b, t);
 	if (WF_LIKELY(t->kind == WF_THREAD_MULTIPLEXED))
-		park_multiplexed(t, b, w->deadline_ns, w->next);
+		t = park_multiplexed(t, b, w->deadline_ns, w->next);
 	else
 		park_kernel_thread(t, b, mask, w->shared, w->shared_expected,
 				   w->deadline_ns);
@@ -244,11 +250,12 @@ WF_LINK_INLINE int wf_ufutex_wait_locked(struct wf_thread *t,
 /* One wait, in the runtime. Returns its result. */
 WF_INLINE int wait_in(struct wf_thread *t, const struct wf_wait *w)
 {
+	struct wf_thread *waiter = WF_APART(t);
 	struct wf_bucket *b = wf_bucket_of(w->addr);
-	uint64_t mask = wf_signals_close(t);
+	uint64_t mask = wf_signals_close(waiter);
 
-	wf_bucket_lock_to_wait(t, b);
-	return wait_locked(t, b, mask, w);
+	wf_bucket_lock_to_wait(waiter, b);
+	return wait_locked(waiter, b, mask, w);
 }
 
 /*
@@ -445,7 +452,7 @@ WF_INLINE int park_in(struct wf_thread *t, const struct wf_wait *w)
 WF_LINK_INLINE int wf_ufutex_park(struct wf_thread *t, const void *addr,
 				  uint32_t expected)
 {
-	const struct wf_wait w = { .addr = addr,
+	const struct wf_wait w = { .addr = WF_APART(addr),
 				   .expected = expected,
 				   .bits = WF_UFUTEX_ANY,
 				   .kind = WF_WAIT_SEM,
@@ -457,7 +464,7 @@ WF_LINK_INLINE int wf_ufutex_park(struct wf_thread *t, const void *addr,
 WF_LINK_INLINE int wf_ufutex_park_commit(struct wf_thread *t, const void *addr,
 					 wf_ufutex_commit_fn *commit, void *arg)
 {
-	const struct wf_wait w = { .addr = addr,
+	const struct wf_wait w = { .addr = WF_APART(addr),
 				   .bits = WF_UFUTEX_ANY,
 				   .kind = WF_WAIT_COND,
 				   .deadline_ns = WF_FOREVER,

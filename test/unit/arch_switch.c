@@ -23,6 +23,7 @@ struct saved {
 	uint32_t mxcsr;
 	uint16_t x87_control, unused;
 	uint64_t flags;
+	void *token; /* given to the switch, and what it returned */
 };
 
 struct found {
@@ -33,7 +34,8 @@ struct found {
 	uintptr_t tp;
 };
 
-typedef void switch_fn(void **save_sp, void *load_sp, uintptr_t load_tp);
+typedef void *switch_fn(void **save_sp, void *load_sp, uintptr_t load_tp,
+			void *token);
 
 enum { DIRECTION_FLAG = 1 << 10, STACK_BYTES = 16384 };
 
@@ -116,9 +118,10 @@ static uint32_t nr_wrong(const struct saved *in, const struct saved *out)
 static void hop(struct context *c, void **save_sp, void *load_sp)
 {
 	fill(&c->in, &c->random);
+	c->in.token = &contexts[current];
 	switch_with(&c->in, &c->out, save_sp, load_sp, wf_cpu_thread_register(),
 		    switch_now);
-	nr_differences += nr_wrong(&c->in, &c->out);
+	nr_differences += nr_wrong(&c->in, &c->out) + (c->out.token != c);
 	c->nr_resumed++;
 }
 
@@ -183,8 +186,8 @@ void probe_main(void)
 	void *dead;
 
 	if (switch_now == wf_arch_switch)
-		wf_arch_leave(main_sp, begin_tp);
-	switch_now(&dead, main_sp, begin_tp);
+		wf_arch_leave(main_sp, begin_tp, &found);
+	switch_now(&dead, main_sp, begin_tp, &found);
 }
 
 /* The creator's control words differ from those of the switching context. */
@@ -198,12 +201,14 @@ static void begin(void *sp, uintptr_t tp)
 	struct test_random r = { (uintptr_t)sp };
 
 	fill(&in, &r);
+	in.token = NULL;
 	in.mxcsr = 0x1f80 | 0xe040;
 	in.x87_control = 0xf7f;
 	memset(&found, 0, sizeof(found));
 	begin_tp = wf_cpu_thread_register();
 	switch_with(&in, &out, &main_sp, sp, tp, switch_now);
 	assert_int_equal(nr_wrong(&in, &out), 0);
+	assert_ptr_equal(out.token, &found);
 	assert_int_equal(wf_cpu_thread_register(), begin_tp);
 	assert_int_equal(found.mxcsr, MXCSR);
 	assert_int_equal(found.x87_control, X87_CONTROL);

@@ -7,7 +7,8 @@
  *			 switch_fn *fn);		r9
  *
  * Loads *in into everything that a call has to preserve, calls fn(save_sp,
- * load_sp, load_tp), and when that returns stores in *ret_out what it finds.
+ * load_sp, load_tp, in->token), and when that returns stores in *ret_out what it
+ * finds and what fn has returned.
  *
  * Frame at the call: 0 own mxcsr and x87 control word, 16 ret_out, 24 r15 r14
  * r13 r12 rbp rbx, return address.
@@ -15,6 +16,7 @@
 	.set	MXCSR, 48
 	.set	X87_CONTROL, 52
 	.set	FLAGS, 56
+	.set	TOKEN, 64
 
 	.text
 	.globl	switch_with
@@ -42,12 +44,16 @@ switch_with:
 	movq	40(%rdi), %r15
 	ldmxcsr	MXCSR(%rdi)
 	fldcw	X87_CONTROL(%rdi)
+	movq	TOKEN(%rdi), %r10
 	movq	%rdx, %rdi
 	movq	%rcx, %rsi
 	movq	%r8, %rdx
+	movq	%r10, %rcx
 	call	*%r9
 
+	movq	%rax, %rcx
 	movq	16(%rsp), %rax
+	movq	%rcx, TOKEN(%rax)
 	movq	%rbx, 0(%rax)
 	movq	%rbp, 8(%rax)
 	movq	%r12, 16(%rax)

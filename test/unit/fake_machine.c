@@ -287,7 +287,8 @@ void wf_cpu_time_resume_slow(struct wf_carrier *c)
 	abort();
 }
 
-void wf_arch_switch_syscall(void **save_sp, void *load_sp, uintptr_t load_tp)
+void *wf_arch_switch_syscall(void **save_sp, void *load_sp, uintptr_t load_tp,
+			     void *token)
 {
 	abort();
 }

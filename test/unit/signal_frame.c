@@ -81,9 +81,9 @@ static void switch_to(void **save_sp, void *load_sp)
 	uintptr_t tp = wf_cpu_thread_register();
 
 	if ((getauxval(AT_HWCAP2) & WF_ARCH_HWCAP2_FSGSBASE) != 0)
-		wf_arch_switch(save_sp, load_sp, tp);
+		wf_arch_switch(save_sp, load_sp, tp, NULL);
 	else
-		wf_arch_switch_syscall(save_sp, load_sp, tp);
+		wf_arch_switch_syscall(save_sp, load_sp, tp, NULL);
 }
 
 /* Only code that runs on the thread's stack is interrupted by a switch. */

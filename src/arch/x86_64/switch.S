@@ -2,17 +2,18 @@
 /*
  * Context switch by a system call, with the frame of switch.h.
  *
- *	void wf_arch_switch_syscall(void **save_sp, void *load_sp,
- *	                            rdi             rsi
- *	                            uintptr_t load_tp);
- *	                            rdx
+ *	void *wf_arch_switch_syscall(void **save_sp, void *load_sp,
+ *	rax                          rdi             rsi
+ *	                             uintptr_t load_tp, void *token);
+ *	                             rdx                rcx
  *
  * The callee-saved registers lie above the frame. By the ABI the direction flag
  * is clear at every call, and vector registers are caller-saved.
  *
  * The control words are loaded only if they differ: a compare costs less than a
  * load, which delays later instructions. r8d and r9d keep the words of the
- * outgoing side during the system call, which clobbers rax and rcx.
+ * outgoing side during the system call, and r10 keeps the token: the call
+ * clobbers rax and rcx.
  */
 #include "base/upcall.h"
 
@@ -41,6 +42,7 @@ wf_arch_switch_syscall:
 	movq	%rsi, %rsp
 	movl	$0x1002, %edi		/* ARCH_SET_FS */
 	movq	%rdx, %rsi
+	movq	%rcx, %r10
 	movl	$158, %eax		/* arch_prctl */
 	syscall
 	cmpl	(%rsp), %r8d		/* the incoming frame */
@@ -49,7 +51,8 @@ wf_arch_switch_syscall:
 1:	cmpw	4(%rsp), %r9w
 	je	2f
 	fldcw	4(%rsp)
-2:	addq	$8, %rsp
+2:	movq	%r10, %rax
+	addq	$8, %rsp
 	popq	%rbp
 	popq	%rcx
 	jmpq	*%rcx

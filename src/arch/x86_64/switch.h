@@ -7,7 +7,8 @@
  *	 8  rbp
  *	16  address at which execution continues
  *
- * All other registers are clobbered: the compiler saves the callee-saved ones
+ * rax carries the token from the switch that loads the frame to the code that
+ * continues there. All other registers are clobbered: the compiler saves the callee-saved ones
  * in the frame of the function that switches, as it has to do anyway for the
  * registers that this function uses.
  *
@@ -47,43 +48,46 @@ enum {
 	"popq %%rcx\n\t"     \
 	"jmpq *%%rcx\n"
 
-WF_INLINE void wf_arch_switch(void **save_sp, void *load_sp, uintptr_t load_tp)
+WF_INLINE void *wf_arch_switch(void **save_sp, void *load_sp, uintptr_t load_tp,
+			       void *token)
 {
-	__asm__ volatile("leaq 1f(%%rip), %%rax\n\t"
-			 "pushq %%rax\n\t"
-			 "pushq %%rbp\n\t"
-			 "subq $8, %%rsp\n\t"
-			 "movq %%rsp, %%rax\n\t"
-			 "movq %%rsp, (%0)\n\t"
-			 "movq %1, %%rsp\n\t"
-			 "wrfsbase %2\n\t"
-			 "stmxcsr (%%rax)\n\t"
-			 "fnstcw 4(%%rax)\n\t"
-			 "movzwl 4(%%rax), %%ecx\n\t"
-			 "ldmxcsr (%%rsp)\n\t"
-			 "cmpw 4(%%rsp), %%cx\n\t"
-			 "je 2f\n\t"
-			 "fldcw 4(%%rsp)\n"
-			 "2:\n\t" WF_ARCH_CONTINUE "1:"
-			 : "+D"(save_sp), "+S"(load_sp), "+d"(load_tp)
-			 :
-			 : "rax", "rbx", "rcx", "r8", "r9", "r10", "r11", "r12",
-			   "r13", "r14", "r15", "xmm0", "xmm1", "xmm2", "xmm3",
-			   "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9",
-			   "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15",
-			   "st", "st(1)", "st(2)", "st(3)", "st(4)", "st(5)",
-			   "st(6)", "st(7)", "cc", "memory");
+	__asm__ volatile(
+		"leaq 1f(%%rip), %%rcx\n\t"
+		"pushq %%rcx\n\t"
+		"pushq %%rbp\n\t"
+		"subq $8, %%rsp\n\t"
+		"movq %%rsp, %%r8\n\t"
+		"movq %%rsp, (%0)\n\t"
+		"movq %1, %%rsp\n\t"
+		"wrfsbase %2\n\t"
+		"stmxcsr (%%r8)\n\t"
+		"fnstcw 4(%%r8)\n\t"
+		"movzwl 4(%%r8), %%ecx\n\t"
+		"ldmxcsr (%%rsp)\n\t"
+		"cmpw 4(%%rsp), %%cx\n\t"
+		"je 2f\n\t"
+		"fldcw 4(%%rsp)\n"
+		"2:\n\t" WF_ARCH_CONTINUE "1:"
+		: "+D"(save_sp), "+S"(load_sp), "+d"(load_tp), "+a"(token)
+		:
+		: "rbx", "rcx", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
+		  "r15", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6",
+		  "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13",
+		  "xmm14", "xmm15", "st", "st(1)", "st(2)", "st(3)", "st(4)",
+		  "st(5)", "st(6)", "st(7)", "cc", "memory");
+	return token;
 }
 
 /* Writes nothing to the stack that it leaves. */
-WF_NORETURN WF_INLINE void wf_arch_leave(void *load_sp, uintptr_t load_tp)
+WF_NORETURN WF_INLINE void wf_arch_leave(void *load_sp, uintptr_t load_tp,
+					 void *token)
 {
 	__asm__ volatile("movq %0, %%rsp\n\t"
 			 "wrfsbase %1\n\t"
 			 "ldmxcsr (%%rsp)\n\t"
 			 "fldcw 4(%%rsp)\n\t" WF_ARCH_CONTINUE
 			 :
-			 : "S"(load_sp), "d"(load_tp)
+			 : "S"(load_sp), "d"(load_tp), "a"(token)
 			 : "memory");
 	__builtin_unreachable();
 }
