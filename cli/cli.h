@@ -44,6 +44,8 @@ int wf_printed(int status);
 bool wf_asks_for_help(const char *arg);
 
 /* Each in the file of its name, as cli/run.c; argv[0] is the subcommand. */
+int wf_core_main(char **argv);
+void wf_core_help(FILE *to);
 int wf_run_main(char **argv);
 void wf_run_help(FILE *to);
 int wf_doctor_main(char **argv);

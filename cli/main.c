@@ -62,6 +62,9 @@ static void help(FILE *to)
 	      "  ps                list the processes on weft\n"
 	      "  threads PID|CORE  list the threads of a process or core file\n"
 	      "  stacks PID|CORE   print the stacks of all threads\n"
+	      "  core IN [OUT]     add all threads to a core file, for "
+	      "debuggers;\n"
+	      "                    with a PID for IN, write one\n"
 	      "  help [COMMAND]    this text, or more on COMMAND\n"
 	      "  version           the version\n"
 	      "\n"
@@ -85,6 +88,8 @@ static int help_main(const char *command)
 		wf_doctor_help(stdout);
 	else if (strcmp(command, "unit") == 0)
 		wf_unit_help(stdout);
+	else if (strcmp(command, "core") == 0)
+		wf_core_help(stdout);
 	else if (strcmp(command, "ps") == 0)
 		wf_ps_help(stdout);
 	else if (strcmp(command, "stacks") == 0)
@@ -116,6 +121,8 @@ static int run_command(int argc, char **argv)
 		return wf_doctor_main(argv + 1);
 	if (strcmp(command, "unit") == 0)
 		return wf_unit_main(argv + 1);
+	if (strcmp(command, "core") == 0)
+		return wf_core_main(argv + 1);
 	if (strcmp(command, "ps") == 0)
 		return wf_ps_main(argv + 1);
 	if (strcmp(command, "stacks") == 0)

@@ -29,7 +29,8 @@ from debian_packages import Packages, Skipped, output, unpack
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 SUITE = "testing"
-PACKAGES = ["libc6-dev", "linux-libc-dev", "libdw-dev", "binutils"]
+PACKAGES = ["libc6-dev", "linux-libc-dev", "libdw-dev", "libzstd-dev",
+            "binutils"]
 FOLDERS = ("src", "cli", "include")
 # Options of a compile command that both compilers get.
 KEPT = re.compile(r"-(D|I|O|U|W(?!l,)|std=|f(?!lto|diagnostics)|m)")

@@ -15,22 +15,27 @@
 #include <unistd.h>
 
 #include "base/machine.h"
-#include "source.h"
+#include "core.h"
+#include "notes.h"
 
 struct core {
 	struct wf_see_source source;
-	const char *bytes;
-	size_t size;
-	const Elf64_Phdr *segments;
-	size_t nr_segments;
+	struct wf_see_core_file file;
 	bool is_sorted; /* by address; the notes come first, at 0 */
 };
 
-static const void *at(const struct core *c, uint64_t offset, uint64_t size)
+const char *wf_see_core_at(const struct wf_see_core_file *f, uint64_t offset,
+			   uint64_t bytes)
 {
-	return offset <= c->size && size <= c->size - offset ?
-		       c->bytes + offset :
+	return offset <= f->size && bytes <= f->size - offset ?
+		       f->bytes + offset :
 		       NULL;
+}
+
+const struct wf_see_core_file *
+wf_see_core_file(const struct wf_see_source *source)
+{
+	return &((const struct core *)source)->file;
 }
 
 /*
@@ -39,12 +44,12 @@ static const void *at(const struct core *c, uint64_t offset, uint64_t size)
  */
 static size_t first_segment(const struct core *c, uint64_t address)
 {
-	size_t low = 0, high = c->is_sorted ? c->nr_segments : 0;
+	size_t low = 0, high = c->is_sorted ? c->file.nr_segments : 0;
 
 	while (high - low > 1) {
 		size_t middle = low + (high - low) / 2;
 
-		if (c->segments[middle].p_vaddr <= address)
+		if (c->file.segments[middle].p_vaddr <= address)
 			low = middle;
 		else
 			high = middle;
@@ -59,8 +64,8 @@ static size_t read_memory(const struct wf_see_source *s, uint64_t address,
 	size_t done = 0;
 
 	for (size_t i = first_segment(c, address);
-	     i < c->nr_segments && done < bytes; i++) {
-		const Elf64_Phdr *p = &c->segments[i];
+	     i < c->file.nr_segments && done < bytes; i++) {
+		const Elf64_Phdr *p = &c->file.segments[i];
 		uint64_t from = address + done - p->p_vaddr, n;
 		const void *data;
 
@@ -73,7 +78,7 @@ static size_t read_memory(const struct wf_see_source *s, uint64_t address,
 		if (n > bytes - done)
 			n = bytes - done;
 		data = p->p_offset <= UINT64_MAX - from ?
-			       at(c, p->p_offset + from, n) :
+			       wf_see_core_at(&c->file, p->p_offset + from, n) :
 			       NULL;
 		if (data == NULL)
 			break; /* the file was cut off */
@@ -88,8 +93,9 @@ static void close_core(struct wf_see_source *s)
 	struct core *c = (struct core *)s;
 
 	wf_see_maps_free(s);
-	if (c->bytes != NULL)
-		munmap((void *)(uintptr_t)c->bytes, c->size);
+	free(s->kernel);
+	if (c->file.bytes != NULL)
+		munmap((void *)(uintptr_t)c->file.bytes, c->file.size);
 	free(c);
 }
 
@@ -135,28 +141,62 @@ static int read_files(struct core *c, const char *note, size_t size)
 	return 0;
 }
 
+/* The array grows at each power of two. */
+static int add_kernel_thread(struct core *c, const struct elf_prstatus *status)
+{
+	struct wf_see_source *s = &c->source;
+	size_t n = s->nr_kernel;
+
+	if ((n & (n - 1)) == 0) {
+		void *more = realloc(s->kernel,
+				     (n == 0 ? 1 : 2 * n) * sizeof(*s->kernel));
+
+		if (more == NULL)
+			return -ENOMEM;
+		s->kernel = more;
+	}
+	s->kernel[s->nr_kernel++] = (struct wf_see_kernel_thread){
+		status->pr_pid, wf_see_status_registers(status)
+	};
+	return 0;
+}
+
 static int read_notes(struct core *c, const Elf64_Phdr *p)
 {
-	const char *notes = at(c, p->p_offset, p->p_filesz);
+	const char *notes = wf_see_core_at(&c->file, p->p_offset, p->p_filesz);
 	uint64_t left = p->p_filesz;
+	struct elf_prstatus status;
+	struct wf_see_note note;
+	int err = 0;
 
 	if (notes == NULL || p->p_offset % 4 != 0)
 		return 0;
-	while (left >= sizeof(Elf64_Nhdr)) {
-		Elf64_Nhdr n;
-		uint64_t head, all;
-
-		memcpy(&n, notes, sizeof(n));
-		head = sizeof(n) + (((uint64_t)n.n_namesz + 3) & ~3ULL);
-		all = head + (((uint64_t)n.n_descsz + 3) & ~3ULL);
-		if (all > left)
-			break;
-		if (n.n_type == NT_FILE)
-			return read_files(c, notes + head, n.n_descsz);
-		notes += all;
-		left -= all;
+	while (err == 0 && wf_see_note_next(&notes, &left, &note)) {
+		if (note.type == NT_FILE && c->source.nr_maps == 0)
+			err = read_files(c, note.data, note.bytes);
+		else if (wf_see_note_status(&note, &status))
+			err = add_kernel_thread(c, &status);
 	}
-	return 0;
+	return err;
+}
+
+static int by_register(const void *a, const void *b)
+{
+	const struct wf_see_kernel_thread *x = a, *y = b;
+	uint64_t p = x->registers.fs_base, q = y->registers.fs_base;
+
+	return p < q ? -1 : p > q;
+}
+
+const struct wf_see_kernel_thread *
+wf_see_kernel_thread_of(const struct wf_see_source *s, uint64_t thread_register)
+{
+	const struct wf_see_kernel_thread key = { .registers.fs_base =
+							  thread_register };
+
+	if (s->nr_kernel == 0)
+		return NULL;
+	return bsearch(&key, s->kernel, s->nr_kernel, sizeof(key), by_register);
 }
 
 /* A core of more than 65,534 segments has their number in a section. */
@@ -166,13 +206,15 @@ static size_t nr_segments(const struct core *c, const Elf64_Ehdr *h)
 
 	if (h->e_phnum != PN_XNUM)
 		return h->e_phnum;
-	first = at(c, h->e_shoff, sizeof(*first));
+	first = (const void *)wf_see_core_at(&c->file, h->e_shoff,
+					     sizeof(*first));
 	return first != NULL && h->e_shoff % 8 == 0 ? first->sh_info : 0;
 }
 
 static int read_header(struct core *c)
 {
-	const Elf64_Ehdr *h = at(c, 0, sizeof(*h));
+	const Elf64_Ehdr *h =
+		(const void *)wf_see_core_at(&c->file, 0, sizeof(*h));
 	int err = 0;
 
 	if (h == NULL || memcmp(h->e_ident, ELFMAG, SELFMAG) != 0 ||
@@ -180,43 +222,38 @@ static int read_header(struct core *c)
 	    h->e_machine != WF_NATIVE_MACHINE ||
 	    h->e_phentsize != sizeof(Elf64_Phdr) || h->e_phoff % 8 != 0)
 		return WF_SEE_NOT_CORE;
-	c->nr_segments = nr_segments(c, h);
-	c->segments = at(c, h->e_phoff, c->nr_segments * sizeof(Elf64_Phdr));
-	if (c->segments == NULL)
+	c->file.nr_segments = nr_segments(c, h);
+	c->file.segments = (const void *)wf_see_core_at(
+		&c->file, h->e_phoff, c->file.nr_segments * sizeof(Elf64_Phdr));
+	if (c->file.segments == NULL)
 		return WF_SEE_BROKEN;
 	c->is_sorted = true;
-	for (size_t i = 0; i < c->nr_segments && err == 0; i++) {
-		if (i > 0 &&
-		    c->segments[i].p_vaddr < c->segments[i - 1].p_vaddr)
+	for (size_t i = 0; i < c->file.nr_segments && err == 0; i++) {
+		if (i > 0 && c->file.segments[i].p_vaddr <
+				     c->file.segments[i - 1].p_vaddr)
 			c->is_sorted = false;
-		if (c->segments[i].p_type == PT_NOTE)
-			err = read_notes(c, &c->segments[i]);
+		if (c->file.segments[i].p_type == PT_NOTE)
+			err = read_notes(c, &c->file.segments[i]);
 	}
 	return err;
 }
 
-static int map_file(struct core *c, const char *path)
+static int map_file(struct core *c, int fd)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat st;
 	void *bytes;
 
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size == 0) {
-		close(fd);
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
 		return WF_SEE_NOT_CORE;
-	}
 	bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	close(fd);
 	if (bytes == MAP_FAILED)
 		return -errno;
-	c->bytes = bytes;
-	c->size = (size_t)st.st_size;
+	c->file.bytes = bytes;
+	c->file.size = (size_t)st.st_size;
 	return 0;
 }
 
-int wf_see_core_open(const char *path, struct wf_see_source **ret_source)
+int wf_see_core_open_fd(int fd, struct wf_see_source **ret_source)
 {
 	struct core *c = calloc(1, sizeof(*c));
 	int err;
@@ -225,13 +262,27 @@ int wf_see_core_open(const char *path, struct wf_see_source **ret_source)
 		return -ENOMEM;
 	c->source.read = read_memory;
 	c->source.close = close_core;
-	err = map_file(c, path);
+	err = map_file(c, fd);
 	if (err == 0)
 		err = read_header(c);
 	if (err < 0) {
 		close_core(&c->source);
 		return err;
 	}
+	if (c->source.nr_kernel > 0)
+		qsort(c->source.kernel, c->source.nr_kernel,
+		      sizeof(*c->source.kernel), by_register);
 	*ret_source = &c->source;
 	return 0;
+}
+
+int wf_see_core_open(const char *path, struct wf_see_source **ret_source)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), err;
+
+	if (fd < 0)
+		return -errno;
+	err = wf_see_core_open_fd(fd, ret_source);
+	close(fd);
+	return err;
 }

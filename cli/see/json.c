@@ -107,13 +107,13 @@ static void print_registers(const struct wf_see_thread *t)
 {
 	const struct wf_see_registers *r = &t->registers;
 
-	if (t->registers_from != WF_SEE_REGISTERS_SAVED &&
-	    t->registers_from != WF_SEE_REGISTERS_PREEMPTED)
+	if (t->registers_from == WF_SEE_REGISTERS_NONE ||
+	    t->registers_from == WF_SEE_REGISTERS_ENTRY)
 		return;
 	printf(", \"registers\": {\"rip\": \"0x%" PRIx64 "\"", r->rip);
 	address("rsp", r->rsp);
 	address("rbp", r->rbp);
-	if (t->registers_from == WF_SEE_REGISTERS_PREEMPTED) {
+	if (t->registers_from != WF_SEE_REGISTERS_SAVED) {
 		address("rbx", r->rbx);
 		address("r12", r->r12);
 		address("r13", r->r13);

@@ -112,6 +112,8 @@ const char *wf_see_error_text(int err)
 	case WF_SEE_BROKEN:
 		return "its memory or file makes no sense: it may be damaged, "
 		       "or cut off";
+	case WF_SEE_CUT_OFF:
+		return "the core file is cut off: some of its end is missing";
 	default:
 		return strerror(-err);
 	}

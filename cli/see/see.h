@@ -33,6 +33,7 @@ enum wf_see_error {
 	WF_SEE_NOT_CORE,	 /* neither a process nor a core file */
 	WF_SEE_OTHER_FORM,	 /* of a weft with another form of layout */
 	WF_SEE_BROKEN,		 /* its data contradicts itself */
+	WF_SEE_CUT_OFF,		 /* a core file without some of its end */
 };
 
 /*
@@ -98,14 +99,16 @@ const char *wf_see_state_name(enum wf_see_state state);
 
 /*
  * The registers with which a thread runs again. From rbx on they are known of a
- * preempted thread only: another has saved them in its function's frame.
+ * preempted thread, and of one that ran when its core was made. Another thread
+ * has saved them in its function's frame.
  */
 struct wf_see_registers {
 	uint64_t rip, rsp, rbp, rbx, r12, r13, r14, r15;
 };
 
 enum wf_see_registers_from {
-	WF_SEE_REGISTERS_NONE, /* it runs: only the kernel has them */
+	WF_SEE_REGISTERS_NONE,	 /* it runs: only the kernel has them */
+	WF_SEE_REGISTERS_KERNEL, /* it ran: all are in the core's note */
 	WF_SEE_REGISTERS_SAVED,
 	WF_SEE_REGISTERS_PREEMPTED, /* all are in the ucontext at rsp */
 	WF_SEE_REGISTERS_ENTRY,	    /* not started: rip is the start routine */

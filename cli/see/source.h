@@ -8,7 +8,15 @@
 #ifndef WEFT_CLI_SEE_SOURCE_H
 #define WEFT_CLI_SEE_SOURCE_H
 
+#include <sys/user.h>
+
 #include "see.h"
+
+/* A kernel thread of a core file, as its note has it. */
+struct wf_see_kernel_thread {
+	int tid;
+	struct user_regs_struct registers; /* fs_base: the thread register */
+};
 
 struct wf_see_source {
 	/* As wf_see_read_some. */
@@ -19,7 +27,15 @@ struct wf_see_source {
 	bool has_inner_pids; /* it is in a PID namespace of its own */
 	struct wf_see_map *maps;
 	size_t nr_maps;
+	/* Of a core file, by thread register. */
+	struct wf_see_kernel_thread *kernel;
+	size_t nr_kernel;
 };
+
+/* The kernel thread of a core file with this thread register, or NULL. */
+const struct wf_see_kernel_thread *
+wf_see_kernel_thread_of(const struct wf_see_source *s,
+			uint64_t thread_register);
 
 /* Return 0 or an error. The source closes itself. */
 int wf_see_process_open(int pid, struct wf_see_source **ret_source);

@@ -110,6 +110,16 @@ static struct wf_see_cpu cpu_of(const struct wf_see_thread *t)
 	return cpu;
 }
 
+static struct wf_see_cpu cpu_of_kernel(const struct user_regs_struct *r)
+{
+	return (struct wf_see_cpu){
+		.value = { r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi,
+			   r->rbp, r->rsp, r->r8, r->r9, r->r10, r->r11, r->r12,
+			   r->r13, r->r14, r->r15, r->rip },
+		.known = (1U << WF_SEE_DWARF_REGISTERS) - 1,
+	};
+}
+
 static bool grow(struct reading *r, size_t room)
 {
 	free(r->copy);
@@ -152,30 +162,53 @@ static void set_entry(const struct wf_see_thread *t, struct wf_see_stack *stack)
 	stack->end = WF_SEE_END_WHOLE;
 }
 
+static void walk_running(const struct wf_see *see, struct reading *r,
+			 const struct user_regs_struct *registers,
+			 struct wf_see_unwinder *unwinder,
+			 struct wf_see_stack *stack)
+{
+	struct wf_see_memory memory = { .see = see,
+					.copy = r->copy,
+					.start = registers->rsp };
+	struct wf_see_cpu cpu = cpu_of_kernel(registers);
+
+	memory.bytes = r->base.source->read(r->base.source, memory.start,
+					    r->copy, r->room);
+	stack->nr = wf_see_unwind(unwinder, &memory, &cpu, stack->frames,
+				  WF_SEE_MAX_FRAMES, &stack->end);
+}
+
 /* STACK-4. Returns as try_read. */
 static int try_running(const struct wf_see *see, struct reading *r,
 		       struct wf_see_unwinder *unwinder,
 		       struct wf_see_stack *stack)
 {
-	const struct wf_see_source *source = r->base.source;
-	struct wf_see_memory memory = { .see = see, .copy = r->copy };
 	struct wf_see_stopped stopped;
+	bool is_it;
 
 	if (r->thread.carrier_tid <= 0 ||
-	    !wf_see_stop(wf_see_outer_tid(source, r->thread.carrier_tid),
+	    !wf_see_stop(wf_see_outer_tid(r->base.source,
+					  r->thread.carrier_tid),
 			 &stopped))
 		return 0;
-	if (stopped.thread_register != r->thread.pthread ||
-	    peek(r, &r->base.items->thread_sp) != 0) {
-		wf_see_go_on(&stopped);
-		return 0;
-	}
-	memory.start = stopped.cpu.value[WF_SEE_DWARF_RSP];
-	memory.bytes = source->read(source, memory.start, r->copy, r->room);
-	stack->nr = wf_see_unwind(unwinder, &memory, &stopped.cpu,
-				  stack->frames, WF_SEE_MAX_FRAMES,
-				  &stack->end);
+	is_it = stopped.registers.fs_base == r->thread.pthread &&
+		peek(r, &r->base.items->thread_sp) == 0;
+	if (is_it)
+		walk_running(see, r, &stopped.registers, unwinder, stack);
 	wf_see_go_on(&stopped);
+	return is_it;
+}
+
+/* A thread that ran when the core was made. Returns 1. */
+static int read_kernel(const struct wf_see *see, struct reading *r,
+		       struct wf_see_unwinder *unwinder,
+		       struct wf_see_stack *stack)
+{
+	const struct wf_see_kernel_thread *k =
+		wf_see_kernel_thread_of(r->base.source, r->thread.pthread);
+
+	if (k != NULL)
+		walk_running(see, r, &k->registers, unwinder, stack);
 	return 1;
 }
 
@@ -189,6 +222,8 @@ static int try_any(const struct wf_see *see, struct reading *r,
 		set_entry(&r->thread, stack);
 		return 1;
 	}
+	if (r->thread.registers_from == WF_SEE_REGISTERS_KERNEL)
+		return read_kernel(see, r, unwinder, stack);
 	if (r->thread.registers_from != WF_SEE_REGISTERS_NONE)
 		return try_read(see, r, unwinder, stack);
 	stack->end = WF_SEE_END_RUNS;

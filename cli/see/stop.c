@@ -8,22 +8,6 @@
 #include <sys/user.h>
 #include <sys/wait.h>
 
-static bool read_registers(struct wf_see_stopped *s)
-{
-	struct user_regs_struct r;
-
-	if (ptrace(PTRACE_GETREGS, s->tid, NULL, &r) != 0)
-		return false;
-	s->thread_register = r.fs_base;
-	s->cpu = (struct wf_see_cpu){
-		.value = { r.rax, r.rdx, r.rcx, r.rbx, r.rsi, r.rdi, r.rbp,
-			   r.rsp, r.r8, r.r9, r.r10, r.r11, r.r12, r.r13, r.r14,
-			   r.r15, r.rip },
-		.known = (1U << WF_SEE_DWARF_REGISTERS) - 1,
-	};
-	return true;
-}
-
 bool wf_see_stop(int tid, struct wf_see_stopped *ret_stopped)
 {
 	struct wf_see_stopped *s = ret_stopped;
@@ -42,7 +26,7 @@ bool wf_see_stop(int tid, struct wf_see_stopped *ret_stopped)
 	/* A stop for a signal: the thread gets the signal when it goes on. */
 	if (status >> 16 == 0)
 		s->signal = WSTOPSIG(status);
-	if (read_registers(s))
+	if (ptrace(PTRACE_GETREGS, tid, NULL, &s->registers) == 0)
 		return true;
 	wf_see_go_on(s);
 	return false;

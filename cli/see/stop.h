@@ -13,13 +13,13 @@
 #ifndef WEFT_CLI_SEE_STOP_H
 #define WEFT_CLI_SEE_STOP_H
 
-#include "unwind.h"
+#include <stdbool.h>
+#include <sys/user.h>
 
 struct wf_see_stopped {
 	int tid;
 	int signal; /* that was about to be delivered, or 0 */
-	uint64_t thread_register;
-	struct wf_see_cpu cpu;
+	struct user_regs_struct registers; /* fs_base: the thread register */
 };
 
 /* False: it has ended, or may not be stopped. */

@@ -59,6 +59,21 @@ int wf_see_wait_owner(const struct wf_see_reading *r,
 void wf_see_registers_read(const struct wf_see_reading *r, uint64_t sp,
 			   struct wf_see_thread *t);
 
+/*
+ * All registers with which a thread that has saved some goes on. Those that are
+ * in its functions' frames are 0.
+ */
+void wf_see_registers_all(const struct wf_see *see,
+			  const struct wf_see_thread *t,
+			  struct user_regs_struct *ret_registers);
+/*
+ * The floating state of a preempted thread, as the kernel has it in a core.
+ * Returns its size: 0, or that of fxsave, or more.
+ */
+size_t wf_see_registers_floats(const struct wf_see *see,
+			       const struct wf_see_thread *t, char *to,
+			       size_t room);
+
 /* Fills the row of a thread anew. False: the thread is no more. */
 bool wf_see_thread_again(const struct wf_see_reading *r,
 			 struct wf_see_thread *t);

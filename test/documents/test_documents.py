@@ -295,6 +295,8 @@ SHOWN = {
     "Deadlock of": "output of weft threads --waits; the same",
     "2 threads, parked": "output of weft stacks; test/see checks such lines",
     "page;lock 2": "output of weft stacks --folded; the same",
+    "echo '|/usr/bin/weft core": "changes a setting of the kernel's; "
+                                 "test/see/test_core.py runs the filter",
     "find_package(weft": "test/packages/test_find.py builds with it",
     "weft = dependency(": "test/packages/test_find.py builds with it",
     "meson setup build -Dtests": "test/packages/test_dist.py builds so",

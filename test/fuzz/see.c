@@ -18,6 +18,8 @@
 #include <unistd.h>
 
 #include "base/machine.h"
+#include "see/core.h"
+#include "see/core_notes.h"
 #include "see/items.h"
 #include "see/source.h"
 #include "see/text.h"
@@ -225,6 +227,25 @@ static void look(struct wf_see *see)
 	wf_see_table_free(&table);
 }
 
+/* Adds threads to a core with these notes. */
+static void add_threads(const struct wf_see *see, const uint8_t *data,
+			size_t size)
+{
+	struct wf_see_buffer to = { 0 };
+	struct wf_see_table table;
+	uint32_t nr = 0;
+
+	if (wf_see_threads(see, &table) < 0)
+		return;
+	require(wf_see_core_notes(see, &table, (const char *)data, size, &to,
+				  &nr) == 0,
+		"notes");
+	require(nr <= table.nr, "no more notes than threads");
+	require(to.nr >= nr * sizeof(struct elf_prstatus), "a note for each");
+	wf_see_buffer_free(&to);
+	wf_see_table_free(&table);
+}
+
 static void look_at_process(const uint8_t *data, size_t size)
 {
 	static struct hostile h;
@@ -244,6 +265,27 @@ static void look_at_process(const uint8_t *data, size_t size)
 	if (wf_see_open_source(&h.source, &see) < 0)
 		return;
 	look(see);
+	add_threads(see, data, size);
+	wf_see_close(see);
+}
+
+static void plan(int fd)
+{
+	struct wf_see_core_plan plan = { 0 };
+	struct wf_see_source *source;
+	struct wf_see *see;
+
+	if (wf_see_core_open_fd(fd, &source) < 0)
+		return;
+	if (wf_see_core_check(source) < 0) {
+		source->close(source);
+		return;
+	}
+	if (wf_see_open_source(source, &see) < 0)
+		return;
+	if (wf_see_core_plan(see, &plan) == 0)
+		require(plan.notes_at % 4 == 0, "notes are aligned");
+	wf_see_buffer_free(&plan.notes);
 	wf_see_close(see);
 }
 
@@ -280,6 +322,7 @@ static void look_at_core(const uint8_t *data, size_t size)
 		look(see);
 		wf_see_close(see);
 	}
+	plan(fd);
 	close(fd);
 }
 
