@@ -53,9 +53,9 @@ def gdb_stacks(program, core):
             for tid, lines in by_thread(text, GDB).items()}
 
 
-def gdb_values(program, core, expression):
+def gdb_values(program, core, expression, form=""):
     """{tid: text}"""
-    text = gdb(program, core, f"thread apply all -s print {expression}")
+    text = gdb(program, core, f"thread apply all -s print{form} {expression}")
     return {tid: lines[1].split(" = ")[1] for tid, lines
             in by_thread(text, GDB).items() if " = " in "".join(lines[1:2])}
 

@@ -82,6 +82,10 @@ def test_a_crash_has_all_threads(tmp_path, nr):
     values = debuggers.gdb_values(PROGRAM, core, "mine")
     assert {tid: int(value) for tid, value in values.items()
             if tid in rows} == {tid: row[1] for tid, row in rows.items()}
+    bases = debuggers.gdb_values(PROGRAM, core, "$fs_base", "/x")
+    assert {tid: bases[tid] for tid in rows} == {
+        t["tid"]: t["pthread"] for t in dump(core)["threads"]
+        if t["tid"] in rows}
     # The debugger begins with the thread that crashed.
     assert "fall (" in debuggers.gdb(PROGRAM, core, "bt 1")
 
