@@ -7,8 +7,8 @@
  * CORE_PAGES-2. The pages decide, and not the mapping's access: a guard, or a
  *     page that was made unreadable, does not hide its neighbours.
  * CORE_PAGES-3. Where the kernel does not tell (/proc/PID/pagemap), all pages
- *     of anonymous and of writable mappings are written out. Zeros become
- *     holes.
+ *     of private mappings are written out, except those of a file's code: a
+ *     page that is read-only now may have been relocated. Zeros become holes.
  */
 #include "core_pages.h"
 
@@ -134,7 +134,7 @@ static void add_written(struct making *m, const struct mapping *map)
 		n = pread(m->pagemap, entry, want * sizeof(*entry),
 			  (off_t)(at / PAGE * sizeof(*entry)));
 		if (n < (ssize_t)sizeof(*entry)) {
-			if (map->name[0] != '/' || map->access[1] == 'w')
+			if (map->name[0] != '/' || map->access[2] != 'x')
 				add_all(m, map); /* CORE_PAGES-3 */
 			return;
 		}

@@ -322,7 +322,35 @@ def test_a_core_of_a_process_goes_to_a_pipe(start, tmp_path):
     assert threads == {*rows, program.pid}
 
 
+def test_without_a_map_of_pages_all_are_written(start, tmp_path):
+    if not shutil.which("strace"):
+        pytest.skip("strace is not installed")
+    program, rows = waits(start, 30)
+    done = subprocess.run(
+        ["strace", "-qq", "-o", tmp_path / "log", "-P",
+         f"/proc/{program.pid}/pagemap", "-e", "trace=openat", "-e",
+         "inject=openat:error=EACCES", WEFT, "core", str(program.pid),
+         tmp_path / "core"], capture_output=True, text=True, check=False,
+        env=environment(), timeout=LIMIT_S)
+    if "INJECTED" not in (tmp_path / "log").read_text():
+        pytest.skip(f"strace injects nothing here: {done.stderr[-200:]}")
+    assert done.returncode == 0, done.stderr
+    check_waits(debuggers.gdb_stacks(WAITS, tmp_path / "core"), rows,
+                program.pid)
+    # Pages that were never written are holes.
+    assert (tmp_path / "core").stat().st_blocks * 512 < 100 << 20
+
+
 # --- the command -------------------------------------------------------------
+
+def test_a_full_disk_is_reported(start, tmp_path):
+    program, _ = waits(start, 3)
+    weft("core", program.pid, tmp_path / "core")
+    for which in (program.pid, tmp_path / "core"):
+        done = weft("core", which, "/dev/full", check=False)
+        assert done.returncode == 125
+        assert done.stderr == "weft: /dev/full: No space left on device\n"
+
 
 @pytest.mark.parametrize("arguments, reason", [
     ([], "usage: weft core"), (["1"], "usage: weft core"),

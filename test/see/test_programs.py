@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+"""Threads of real programs, live and in a core. Missing programs skip."""
+
+import contextlib
+import getpass
+import shutil
+import socket
+import subprocess
+import time
+
+import pytest
+
+import debuggers
+from outside import LIMIT_S, WEFT, await_dump, dump, environment, weft
+
+USER = getpass.getuser()
+PYTHON = "/usr/bin/python3"
+SOURCE = """
+import sys, threading
+turn = threading.Lock()
+turn.acquire()
+threading.stack_size(256 << 10)
+for i in range({nr}):
+    threading.Thread(target=turn.acquire, name=f"t{{i}}", daemon=True).start()
+print("ready", flush=True)
+sys.stdin.read()
+"""
+NR_THREADS, NR_CONNECTIONS = 2000, 256
+
+
+@contextlib.contextmanager
+def running(*command, folder):
+    with open(folder / "log", "wb") as log, subprocess.Popen(
+            [WEFT, "run", *map(str, command)], stdin=subprocess.PIPE,
+            stdout=log, stderr=log, env=environment(),
+            cwd=folder) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def await_connection(path):
+    end = time.monotonic() + LIMIT_S
+    while True:
+        peer = socket.socket(socket.AF_UNIX)
+        try:
+            peer.connect(str(path))
+            return peer
+        except OSError:
+            peer.close()
+            assert time.monotonic() < end
+            time.sleep(0.02)
+
+
+def await_text(path, text):
+    end = time.monotonic() + LIMIT_S
+    while text not in path.read_text():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def need(*programs):
+    for program in programs:
+        if not shutil.which(program, path="/usr/sbin:/usr/bin:/bin"):
+            pytest.skip(f"{program} is not installed")
+
+
+def check(pid, program, folder, nr):
+    """The core has the threads of the process; returns their functions."""
+    rest = await_dump(pid, lambda threads: sum(
+        t["state"] == "parked" for t in threads) >= nr)
+    tids = {t["tid"] for t in rest["threads"]}
+    core = folder / "core"
+    weft("core", pid, core)
+    assert {t["tid"] for t in dump(core)["threads"]} == tids
+    stacks = debuggers.gdb_stacks(program, core)
+    assert tids <= stacks.keys()
+    return [stacks[tid] for tid in tids]
+
+
+def test_python(tmp_path):
+    need(PYTHON)
+    with running(PYTHON, "-c", SOURCE.format(nr=NR_THREADS),
+                 folder=tmp_path) as process:
+        await_text(tmp_path / "log", "ready")
+        stacks = check(process.pid, PYTHON, tmp_path, NR_THREADS + 1)
+        waiting = [called for called in stacks
+                   if "PyThread_acquire_lock_timed" in called]
+        assert len(waiting) == NR_THREADS
+        assert all("_PyEval_EvalFrameDefault" in called or
+                   any("Py" in name for name in called)
+                   for called in waiting)
+
+
+def test_redis(tmp_path):
+    need("redis-server")
+    path = tmp_path / "socket"
+    with running("/usr/bin/redis-server", "--port", 0, "--unixsocket", path,
+                 "--io-threads", 8, folder=tmp_path) as process:
+        await_connection(path).close()
+        stacks = check(process.pid, "/usr/bin/redis-server", tmp_path, 4)
+        assert sum("pthread_cond_wait" in called for called in stacks) >= 3
+
+
+def test_mariadb(tmp_path):
+    need("mariadbd", "mariadb-install-db")
+    data, path = tmp_path / "data", tmp_path / "socket"
+    subprocess.run(["mariadb-install-db", "--no-defaults", f"--datadir={data}",
+                    f"--user={USER}", "--skip-test-db"], check=True,
+                   capture_output=True)
+    mariadbd = shutil.which("mariadbd", path="/usr/sbin:/usr/bin")
+    with running(mariadbd, "--no-defaults", f"--datadir={data}",
+                 f"--socket={path}", "--skip-networking", f"--user={USER}",
+                 "--max-connections=600", "--connect-timeout=3600",
+                 f"--pid-file={tmp_path / 'pid'}",
+                 folder=tmp_path) as process, contextlib.ExitStack() as stack:
+        for _ in range(NR_CONNECTIONS):
+            peer = stack.enter_context(await_connection(path))
+            peer.settimeout(LIMIT_S)
+            assert peer.recv(4096)  # a thread greets
+        stacks = check(process.pid, mariadbd, tmp_path, NR_CONNECTIONS)
+        assert sum(any("handle_one_connection" in name for name in called)
+                   for called in stacks) >= NR_CONNECTIONS
