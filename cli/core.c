@@ -108,8 +108,10 @@ static int unpack(struct job *j)
 		return wf_core_spool(j->in_fd, &j->to);
 	}
 	temp.fd = temporary();
-	if (temp.fd < 0)
+	if (temp.fd < 0) {
+		wf_core_spool(j->in_fd, &j->to); /* CORE-2 */
 		return temp.fd;
+	}
 	j->base = temp.fd;
 	return wf_core_spool(j->in_fd, &temp);
 }
@@ -187,18 +189,25 @@ static const char *reason(int err)
 static int run(struct job *j)
 {
 	struct wf_see_core_plan plan = { 0 };
+	const char *copied = "; copied as it is";
 	int unpacked = 0, err, written;
 
 	if (j->base < 0)
 		unpacked = unpack(j);
 	if (j->base < 0)
-		return wf_complain(WF_EXIT_WEFT, "%s: %s", j->in,
-				   reason(unpacked));
+		return wf_complain(WF_EXIT_WEFT,
+				   "%s: no temporary file, see TMPDIR: %s; "
+				   "copied as it is",
+				   j->in, wf_error_text(-unpacked));
 	err = unpacked;
 	if (err == 0)
 		err = make_plan(j->base, &plan);
 	if (err < 0)
 		wf_see_buffer_free(&plan.notes);
+	if (j->out == NULL)
+		copied = "";
+	else if (unpacked < 0 && unpacked != -EOPNOTSUPP)
+		copied = "; copied as far as it goes";
 	written = j->out == NULL && err < 0 ? 0 : write_core(j, &plan);
 	wf_see_buffer_free(&plan.notes);
 	if (written < 0)
@@ -207,9 +216,7 @@ static int run(struct job *j)
 				   wf_error_text(-written));
 	if (err < 0)
 		return wf_complain(WF_EXIT_WEFT, "%s: %s%s", j->in, reason(err),
-				   j->out == NULL ? "" :
-				   unpacked < 0 ? "; copied as far as it goes" :
-						  "; copied as it is");
+				   copied);
 	fprintf(stderr, "weft: %s: added %u of %u threads\n",
 		j->out != NULL ? j->out : j->in, plan.nr_added,
 		plan.nr_threads);

@@ -106,11 +106,12 @@ int wf_core_spool(int from, struct wf_core_output *out)
 	struct wf_core_zstd *z = NULL;
 	ssize_t n = read_whole(from, chunk, sizeof(chunk));
 	int err = n < 0 ? (int)n : 0;
+	bool is_zstd = n > 0 && wf_core_is_zstd(chunk, (size_t)n);
 
-	if (n > 0 && wf_core_is_zstd(chunk, (size_t)n)) {
+	if (is_zstd && wf_core_has_zstd()) {
 		z = wf_core_zstd_new();
 		if (z == NULL)
-			return wf_core_has_zstd() ? -ENOMEM : -EOPNOTSUPP;
+			return -ENOMEM;
 	}
 	while (err == 0 && n > 0) {
 		if (z != NULL)
@@ -129,6 +130,8 @@ int wf_core_spool(int from, struct wf_core_output *out)
 			err = wf_core_zstd_end(z);
 		wf_core_zstd_free(z);
 	}
+	if (err == 0 && is_zstd && !wf_core_has_zstd())
+		err = -EOPNOTSUPP;
 	/* The bytes before the error stay. */
 	wf_core_finish(out);
 	return out->err != 0 ? out->err : err;

@@ -47,7 +47,7 @@ bool wf_core_has_zstd(void);
 
 /*
  * Copies all of `from`, uncompressed. -EOPNOTSUPP: it is compressed, and this
- * build has no zstd.
+ * build has no zstd. Then the copy is compressed, too.
  */
 int wf_core_spool(int from, struct wf_core_output *out);
 
