@@ -248,6 +248,8 @@ static int map_file(struct core *c, int fd)
 	bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (bytes == MAP_FAILED)
 		return -errno;
+	/* A few pages of each stack are read: reading ahead fills the holes. */
+	madvise(bytes, (size_t)st.st_size, MADV_RANDOM);
 	c->file.bytes = bytes;
 	c->file.size = (size_t)st.st_size;
 	return 0;
