@@ -76,7 +76,7 @@ static struct wf_thread *made_by_weft(pthread_t thread)
 {
 	struct wf_thread *t = wf_thread_of(thread);
 
-	return t != NULL && t->kind != WF_THREAD_FOREIGN ? WF_APART(t) : NULL;
+	return t != NULL && t->kind != WF_THREAD_FOREIGN ? wf_apart(t) : NULL;
 }
 
 WF_API(int, pthread_join, pthread_t thread, void **ret_result)

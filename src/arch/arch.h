@@ -33,8 +33,8 @@
  * Execution continues where the loaded context was saved. There the function
  * returns the token of the switch that loaded this context. So a thread that is
  * its own token need not be kept in memory meanwhile. The switch clobbers all
- * other registers, which the compiler knows. The caller has in_runtime set on both
- * sides, and is no leaf function.
+ * other registers, which the compiler knows. The caller has in_runtime set on
+ * both sides, and is no leaf function.
  *
  *	wf_arch_leave(void *load_sp, uintptr_t load_tp, void *token)
  *
@@ -46,8 +46,9 @@
 void *wf_arch_switch_syscall(void **save_sp, void *load_sp, uintptr_t load_tp,
 			     void *token);
 
-/* The entry point of a new context: calls
- * wf_upcall.thread_main, never returns. */
+/*
+ * The entry point of a new context: calls wf_upcall.thread_main, never returns.
+ */
 void wf_arch_thread_entry(void);
 
 /* Resumes the signal frame at the stack pointer (signal/frame.c). */

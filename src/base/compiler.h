@@ -40,17 +40,18 @@
 #define wf_compiler_barrier() __asm__ volatile("" ::: "memory")
 
 /*
- * The pointer p, as a variable of its own for the compiler. A variable that is
- * used after a context switch lies in memory from its beginning on, because the
+ * Returns p, as a variable of its own for the compiler. A variable that is used
+ * after a context switch lies in memory from its beginning on, because the
  * switch clobbers all registers. The copy, used only before the switch, stays
  * in a register.
  */
-#define WF_APART(p)                         \
-	__extension__({                     \
-		__typeof__(p) apart_ = (p); \
-		__asm__("" : "+r"(apart_)); \
-		apart_;                     \
-	})
+WF_INLINE void *wf_apart(const void *p)
+{
+	uintptr_t copy = (uintptr_t)p;
+
+	__asm__("" : "+r"(copy));
+	return (void *)copy;
+}
 
 #define wf_container_of(ptr, type, member) \
 	((type *)((char *)(ptr)-offsetof(type, member)))

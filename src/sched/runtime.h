@@ -69,7 +69,7 @@ WF_INLINE struct wf_thread *wf_runtime_enter(void)
 	struct wf_thread *t = wf_thread_self();
 
 	wf_runtime_enter_as(t);
-	return WF_APART(t);
+	return wf_apart(t);
 }
 
 /*

@@ -212,7 +212,7 @@ WF_LINK_INLINE struct wf_thread *wf_switch_to(struct wf_thread *t,
 		return switch_charged(t, next, post, arg);
 	ctx = prepare_uncharged(t, next, post, arg);
 	next = wf_arch_switch(&t->ctx.sp, ctx->sp, ctx->tp, next);
-	t = WF_APART(next); /* SWITCH-6 */
+	t = wf_apart(next); /* SWITCH-6 */
 	finish(t);
 	return t;
 }

@@ -155,7 +155,7 @@ static void prefetch_next(const struct wf_thread *t)
 WF_INLINE int join_in(struct wf_thread *t, struct wf_thread *me,
 		      int64_t deadline_ns)
 {
-	struct wf_thread *joined = WF_APART(t), *joiner = WF_APART(me);
+	struct wf_thread *joined = wf_apart(t), *joiner = wf_apart(me);
 	struct wf_bucket *b = wf_bucket_of(&joined->exit_state);
 	struct wf_wait w = { .addr = &joined->exit_state,
 			     .expected = WF_EXIT_JOINABLE,

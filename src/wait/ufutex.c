@@ -250,7 +250,7 @@ WF_LINK_INLINE int wf_ufutex_wait_locked(struct wf_thread *t,
 /* One wait, in the runtime. Returns its result. */
 WF_INLINE int wait_in(struct wf_thread *t, const struct wf_wait *w)
 {
-	struct wf_thread *waiter = WF_APART(t);
+	struct wf_thread *waiter = wf_apart(t);
 	struct wf_bucket *b = wf_bucket_of(w->addr);
 	uint64_t mask = wf_signals_close(waiter);
 
@@ -452,7 +452,7 @@ WF_INLINE int park_in(struct wf_thread *t, const struct wf_wait *w)
 WF_LINK_INLINE int wf_ufutex_park(struct wf_thread *t, const void *addr,
 				  uint32_t expected)
 {
-	const struct wf_wait w = { .addr = WF_APART(addr),
+	const struct wf_wait w = { .addr = wf_apart(addr),
 				   .expected = expected,
 				   .bits = WF_UFUTEX_ANY,
 				   .kind = WF_WAIT_SEM,
@@ -464,7 +464,7 @@ WF_LINK_INLINE int wf_ufutex_park(struct wf_thread *t, const void *addr,
 WF_LINK_INLINE int wf_ufutex_park_commit(struct wf_thread *t, const void *addr,
 					 wf_ufutex_commit_fn *commit, void *arg)
 {
-	const struct wf_wait w = { .addr = WF_APART(addr),
+	const struct wf_wait w = { .addr = wf_apart(addr),
 				   .bits = WF_UFUTEX_ANY,
 				   .kind = WF_WAIT_COND,
 				   .deadline_ns = WF_FOREVER,

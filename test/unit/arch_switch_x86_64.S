@@ -6,8 +6,8 @@
  *			 uintptr_t load_tp,		r8
  *			 switch_fn *fn);		r9
  *
- * Loads *in into everything that a call has to preserve, calls fn(save_sp,
- * load_sp, load_tp, in->token), and when that returns stores in *ret_out what it
+ * Loads *in into everything that a call has to preserve and calls fn(save_sp,
+ * load_sp, load_tp, in->token). When that returns it stores in *ret_out what it
  * finds and what fn has returned.
  *
  * Frame at the call: 0 own mxcsr and x87 control word, 16 ret_out, 24 r15 r14

@@ -8,9 +8,9 @@
  *	16  address at which execution continues
  *
  * rax carries the token from the switch that loads the frame to the code that
- * continues there. All other registers are clobbered: the compiler saves the callee-saved ones
- * in the frame of the function that switches, as it has to do anyway for the
- * registers that this function uses.
+ * continues there. All other registers are clobbered: the compiler saves the
+ * callee-saved ones in the frame of the function that switches, as it has to do
+ * anyway for the registers that this function uses.
  *
  * The switch is inline, with jumps in place of call and return. The CPU
  * predicts returns by an internal stack of return addresses, and jumps leave
