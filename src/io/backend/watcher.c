@@ -347,13 +347,8 @@ static bool pin_locked_all(struct wf_watcher_bucket *b, struct wf_list *ended,
 		else
 			wf_watcher_set_pin_locked(b, r);
 	}
-	/*
-	 * Remove the number's entry: a duplicate of the file elsewhere would
-	 * keep it.
-	 */
 	if (first == last)
-		wf_sys(SYS_epoll_ctl, wf_watcher_set_fd(), EPOLL_CTL_DEL, first,
-		       NULL);
+		wf_watcher_set_remove_locked(b, (int)first);
 	return is_trying;
 }
 

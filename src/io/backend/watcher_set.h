@@ -28,6 +28,7 @@ enum {
 
 struct wf_watcher_bucket {
 	struct wf_spin lock;
+	uint64_t entries;	 /* WATCHER_SET-1 */
 	struct wf_list requests; /* oldest first */
 };
 
@@ -50,6 +51,11 @@ struct wf_watcher_bucket *wf_watcher_set_lock(uint32_t index);
  * for it would wait for ever.
  */
 int wf_watcher_set_arm_locked(struct wf_watcher_bucket *b, int number);
+/*
+ * Removes the number's entry, if there may be one: the number is about to be
+ * closed, and a duplicate of its file would keep the entry.
+ */
+void wf_watcher_set_remove_locked(struct wf_watcher_bucket *b, int number);
 /* WATCHER-3. Returns true if a worker is in an accept on the number. */
 bool wf_watcher_set_is_accepting_locked(struct wf_watcher_bucket *b,
 					int number);
