@@ -57,6 +57,13 @@ def need(tool):
     return path
 
 
+def need_ptrace(error):
+    """Skips the test if the tracer's stderr says that it may not trace. strace
+    also names ptrace in warnings."""
+    if "ptrace" in error.lower() and "not permitted" in error:
+        pytest.skip("ptrace is not permitted")
+
+
 def library(*names):
     """The path of a library that exists, by name or by pattern."""
     for name in names:

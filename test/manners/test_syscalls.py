@@ -11,7 +11,7 @@ import subprocess
 import pytest
 
 from conftest import (BUILD, FILTER, PROGRAM, ROOT, WEFT, environment, need,
-                      outcome, run)
+                      need_ptrace, outcome, run)
 
 CALLS = BUILD / "test/manners/manners_calls"
 SKIPPED = 77
@@ -104,8 +104,7 @@ def traced(command, options=None):
     weft = [] if options is None else [*WEFT, *options, "--"]
     strace = [need("strace"), "-f", "-i", "-o", "/dev/stdout"]
     result = run([*strace, *weft, *command])
-    if "PTRACE" in result.stderr or "ptrace" in result.stderr:
-        pytest.skip("ptrace is not permitted")
+    need_ptrace(result.stderr)
     assert result.returncode in (0, 3), result.stderr
     return calls_in(result.stdout, command[0])
 
@@ -136,8 +135,7 @@ def test_files_read_often_stay_open():
     result = run([need("strace"), "-f", "-e", "trace=openat,pread64",
                   "-o", "/dev/stdout", *WEFT, "--vps", "1",
                   "/usr/bin/python3", "-c", script])
-    if "PTRACE" in result.stderr or "ptrace" in result.stderr:
-        pytest.skip("ptrace is not permitted")
+    need_ptrace(result.stderr)
     assert result.returncode == 0, result.stderr
     opened = collections.Counter(
         re.findall(r'openat\(\d+, "(\d+)/stat"', result.stdout))

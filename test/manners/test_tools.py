@@ -11,7 +11,8 @@ import subprocess
 import pytest
 
 from conftest import (LIBRARY, PROGRAM, WEFT, both, compile_c, environment,
-                      library, need, outcome, run, statistics)
+                      library, need, need_ptrace, outcome, run,
+                      statistics)
 
 PYTHON = "/usr/bin/python3"
 WAITS = """
@@ -71,8 +72,7 @@ def test_order_of_preloads():
 def test_strace(tmp_path):
     log = tmp_path / "log"
     result = run([need("strace"), "-f", "-o", log, *WEFT, PROGRAM, "work"])
-    if "PTRACE" in result.stderr:
-        pytest.skip("ptrace is not permitted")
+    need_ptrace(result.stderr)
     assert outcome(result) == (0, "total 16000\n", "")
     assert "exit_group(0" in log.read_text()
     result = run([need("strace"), "-f", "-o", log, *WEFT, PROGRAM,

@@ -8,7 +8,8 @@ import tempfile
 
 import pytest
 
-from conftest import BUILD, WEFT, environment, need, run, statistics
+from conftest import (BUILD, WEFT, environment, need, need_ptrace, run,
+                      statistics)
 
 WAYS = BUILD / "test/manners/manners_ways"
 MANY = 3000  # the same as in ways.c
@@ -41,9 +42,7 @@ STRACE = ("strace", "-f", "-o", "/dev/stdout")
 
 
 def check(returncode, error):
-    # strace also names ptrace in warnings.
-    if "ptrace" in error.lower() and "not permitted" in error:
-        pytest.skip("ptrace is not permitted")
+    need_ptrace(error)
     if "eviction" in error:
         pytest.skip("the file system keeps its files in memory")
     if "posix_openpt" in error:
