@@ -194,14 +194,17 @@ static int after_wait(const struct sending *s)
 
 /*
  * Waits until there is room. 0 or -Exxx; by then fill() may have sent
- * everything.
+ * everything. The peer may close between two waits, so what counts is whether
+ * the thread has waited at all.
  */
 static int make_room(struct sending *s)
 {
+	bool has_waited = false;
 	int n;
 
 	do {
 		n = wait_writable(s);
+		has_waited |= n != 0;
 		if (n >= 0 || s->is_full || n == -ECANCELED)
 			break;
 		fill(s);
@@ -212,7 +215,7 @@ static int make_room(struct sending *s)
 	s->is_full = false;
 	if (!is_same(s))
 		return -EBADF;
-	return n == 1 ? after_wait(s) : 0;
+	return has_waited ? after_wait(s) : 0;
 }
 
 static long send_in_parts(struct sending *s)
