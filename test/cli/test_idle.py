@@ -393,7 +393,7 @@ def test_polls_where_words_change_often(weft, compile_c):
     program = compile_c("-pthread", f"-I{ROOT / 'include'}",
                         "-x", "none", BUILD / "libweft-api.a",
                         source=OUTSIDE)
-    for _ in range(40):
+    for _ in range(400):  # a run takes 15 ms
         seen = statistics(weft, "--vps", "2", program)
         if (seen["waits for words ended by a poll"] > 1000 and
                 seen["VPs that went to sleep"] < 100):
