@@ -57,8 +57,10 @@ int wf_core_create(const char *path, struct wf_core_output *ret_out)
 	if (fd < 0)
 		return -errno;
 	if (fstat(fd, &st) < 0) {
+		int err = -errno;
+
 		close(fd);
-		return -errno;
+		return err;
 	}
 	*ret_out = (struct wf_core_output){ .fd = fd,
 					    .can_seek = S_ISREG(st.st_mode) };
@@ -228,6 +230,7 @@ static int open_job(struct job *j)
 {
 	struct stat in, out;
 	char magic[4];
+	int err;
 
 	if (j->out == NULL && strcmp(j->in, "-") == 0)
 		j->out = "-";
@@ -251,9 +254,10 @@ static int open_job(struct job *j)
 				   "give the name of a new one as well",
 				   j->in);
 	}
-	if (wf_core_create(j->out, &j->to) != 0)
+	err = wf_core_create(j->out, &j->to);
+	if (err < 0)
 		return wf_complain(WF_EXIT_WEFT, "%s: %s", j->out,
-				   wf_error_text(errno));
+				   wf_error_text(-err));
 	if (j->to.can_seek && is_file(j->in_fd, &in) &&
 	    is_file(j->to.fd, &out) && in.st_dev == out.st_dev &&
 	    in.st_ino == out.st_ino) {
@@ -269,13 +273,6 @@ static int open_job(struct job *j)
 				   wf_error_text(errno));
 	}
 	return 0;
-}
-
-static bool is_number(const char *text)
-{
-	size_t n = strspn(text, "0123456789");
-
-	return n > 0 && text[n] == '\0';
 }
 
 int wf_core_main(char **argv)
@@ -294,10 +291,10 @@ int wf_core_main(char **argv)
 					   "'%s'; see 'weft core --help'",
 					   *arg);
 	if (argv[1] == NULL || (argv[2] != NULL && argv[3] != NULL) ||
-	    (argv[2] == NULL && is_number(argv[1])))
+	    (argv[2] == NULL && wf_see_process_number(argv[1]) > 0))
 		return wf_complain(WF_EXIT_WEFT, "usage: weft core IN [OUT], "
 						 "or weft core PID OUT");
-	if (is_number(argv[1]))
+	if (wf_see_process_number(argv[1]) > 0)
 		return wf_core_live(argv[1], argv[2]);
 	job.in = argv[1];
 	job.out = argv[2];

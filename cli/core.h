@@ -2,7 +2,7 @@
 /*
  * The parts of `weft core`.
  *
- *     int fd = wf_core_create(path);
+ *     err = wf_core_create(path, &out);
  */
 #ifndef WEFT_CLI_CORE_H
 #define WEFT_CLI_CORE_H

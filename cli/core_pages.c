@@ -20,6 +20,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "see/grow.h"
+
 enum { PAGE = 4096, ENTRIES = 32 << 10 };
 
 /* Bits of an entry of pagemap (Documentation/admin-guide/mm/pagemap.rst). */
@@ -48,25 +50,20 @@ struct making {
 	int err;
 };
 
-/* The array grows at each power of two. */
 static void add(struct making *m, const struct mapping *map, uint64_t start,
 		uint64_t bytes)
 {
 	struct wf_core_pages *p = m->pages;
 	size_t n = p->nr;
+	void *more = wf_see_grow(p->segments, n, sizeof(*p->segments));
 
+	if (more == NULL) {
+		m->err = -ENOMEM;
+		return;
+	}
+	p->segments = more;
 	if (n > 0 && p->segments[n - 1].end > start)
 		p->segments[n - 1].end = start;
-	if ((n & (n - 1)) == 0) {
-		void *more = realloc(p->segments, (n == 0 ? 1 : 2 * n) *
-							  sizeof(*p->segments));
-
-		if (more == NULL) {
-			m->err = -ENOMEM;
-			return;
-		}
-		p->segments = more;
-	}
 	p->segments[p->nr++] = (struct wf_core_segment){
 		.start = start,
 		.end = map->end,

@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "see/grow.h"
+
 /* More is a process that makes threads faster than they are stopped. */
 enum { MOST_ROUNDS = 1000 };
 
@@ -21,22 +23,17 @@ static bool is_stopped(const struct wf_core_stop *stop, int tid)
 	return false;
 }
 
-/* The array grows at each power of two. Returns 0 or -Exxx. */
+/* Returns 0 or -Exxx. */
 static int stop_one(struct wf_core_stop *stop, int tid)
 {
-	size_t n = stop->nr;
+	void *more =
+		wf_see_grow(stop->threads, stop->nr, sizeof(*stop->threads));
 
-	if ((n & (n - 1)) == 0) {
-		void *more =
-			realloc(stop->threads,
-				(n == 0 ? 1 : 2 * n) * sizeof(*stop->threads));
-
-		if (more == NULL)
-			return -ENOMEM;
-		stop->threads = more;
-	}
+	if (more == NULL)
+		return -ENOMEM;
+	stop->threads = more;
 	errno = 0;
-	if (wf_see_stop(tid, &stop->threads[n]))
+	if (wf_see_stop(tid, &stop->threads[stop->nr]))
 		stop->nr++;
 	else if (errno == EPERM)
 		stop->was_refused = true;

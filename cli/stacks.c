@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "see/grow.h"
 #include "see_command.h"
 #include "stacks_own.h"
 
@@ -117,23 +118,18 @@ static struct wf_stack_group *group_of(struct groups *all,
 	return g;
 }
 
-/* The array of threads grows at each power of two. */
 static int add(struct groups *all, const struct wf_see_stack *s,
 	       const struct wf_see_thread *t)
 {
 	struct wf_stack_group *g = group_of(all, s, t->state);
+	void *more;
 
 	if (g == NULL)
 		return -ENOMEM;
-	if ((g->nr & (g->nr - 1)) == 0) {
-		void *more = realloc((void *)g->threads,
-				     (g->nr == 0 ? 1 : 2 * (size_t)g->nr) *
-					     sizeof(*g->threads));
-
-		if (more == NULL)
-			return -ENOMEM;
-		g->threads = more;
-	}
+	more = wf_see_grow((void *)g->threads, g->nr, sizeof(*g->threads));
+	if (more == NULL)
+		return -ENOMEM;
+	g->threads = more;
 	g->threads[g->nr++] = t;
 	return 0;
 }

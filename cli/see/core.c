@@ -16,6 +16,7 @@
 
 #include "base/machine.h"
 #include "core.h"
+#include "grow.h"
 #include "notes.h"
 
 struct core {
@@ -36,6 +37,35 @@ const struct wf_see_core_file *
 wf_see_core_file(const struct wf_see_source *source)
 {
 	return &((const struct core *)source)->file;
+}
+
+/*
+ * The end of all that the file has, or should have. False: it makes no
+ * sense.
+ */
+static bool end_of(const struct wf_see_core_file *f, uint64_t *ret_end)
+{
+	*ret_end = f->size;
+	for (size_t i = 0; i < f->nr_segments; i++) {
+		const Elf64_Phdr *p = &f->segments[i];
+
+		if (p->p_filesz > INT64_MAX ||
+		    p->p_offset > INT64_MAX - p->p_filesz)
+			return false;
+		if (p->p_filesz > 0 && p->p_offset + p->p_filesz > *ret_end)
+			*ret_end = p->p_offset + p->p_filesz;
+	}
+	return true;
+}
+
+int wf_see_core_check(const struct wf_see_source *source)
+{
+	const struct wf_see_core_file *f = wf_see_core_file(source);
+	uint64_t end;
+
+	if (!end_of(f, &end))
+		return WF_SEE_BROKEN;
+	return end > f->size ? WF_SEE_CUT_OFF : 0;
 }
 
 /*
@@ -141,20 +171,14 @@ static int read_files(struct core *c, const char *note, size_t size)
 	return 0;
 }
 
-/* The array grows at each power of two. */
 static int add_kernel_thread(struct core *c, const struct elf_prstatus *status)
 {
 	struct wf_see_source *s = &c->source;
-	size_t n = s->nr_kernel;
+	void *more = wf_see_grow(s->kernel, s->nr_kernel, sizeof(*s->kernel));
 
-	if ((n & (n - 1)) == 0) {
-		void *more = realloc(s->kernel,
-				     (n == 0 ? 1 : 2 * n) * sizeof(*s->kernel));
-
-		if (more == NULL)
-			return -ENOMEM;
-		s->kernel = more;
-	}
+	if (more == NULL)
+		return -ENOMEM;
+	s->kernel = more;
 	s->kernel[s->nr_kernel++] = (struct wf_see_kernel_thread){
 		status->pr_pid, wf_see_status_registers(status)
 	};

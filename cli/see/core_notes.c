@@ -234,32 +234,6 @@ static int find_notes(const struct wf_see_core_file *f,
 	return 0;
 }
 
-/* The end of all that the file has, or should have. False: it makes no sense */
-static bool end_of(const struct wf_see_core_file *f, uint64_t *ret_end)
-{
-	*ret_end = f->size;
-	for (size_t i = 0; i < f->nr_segments; i++) {
-		const Elf64_Phdr *p = &f->segments[i];
-
-		if (p->p_filesz > INT64_MAX ||
-		    p->p_offset > INT64_MAX - p->p_filesz)
-			return false;
-		if (p->p_filesz > 0 && p->p_offset + p->p_filesz > *ret_end)
-			*ret_end = p->p_offset + p->p_filesz;
-	}
-	return true;
-}
-
-int wf_see_core_check(const struct wf_see_source *source)
-{
-	const struct wf_see_core_file *f = wf_see_core_file(source);
-	uint64_t end;
-
-	if (!end_of(f, &end))
-		return WF_SEE_BROKEN;
-	return end > f->size ? WF_SEE_CUT_OFF : 0;
-}
-
 int wf_see_core_plan(const struct wf_see *see, struct wf_see_core_plan *plan)
 {
 	const struct wf_see_core_file *f = wf_see_core_file(see->source);

@@ -43,8 +43,8 @@ struct wf_see_core_plan {
 };
 
 /*
- * Plans it for an opened core file. Returns 0 or an error; WF_SEE_CUT_OFF if
- * the file lacks some of its end. The caller frees plan->notes.
+ * Plans it for an opened core file that has all of its bytes
+ * (wf_see_core_check). Returns 0 or an error. The caller frees plan->notes.
  */
 int wf_see_core_plan(const struct wf_see *see, struct wf_see_core_plan *plan);
 

@@ -9,20 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "grow.h"
+
 int wf_see_map_add(struct wf_see_source *s, const struct wf_see_map *map)
 {
 	size_t n = s->nr_maps;
+	void *more = wf_see_grow(s->maps, n, sizeof(*s->maps));
 	char *name;
 
-	/* Grows at each power of two. */
-	if ((n & (n - 1)) == 0) {
-		void *more = realloc(s->maps,
-				     (n == 0 ? 1 : 2 * n) * sizeof(*s->maps));
-
-		if (more == NULL)
-			return -ENOMEM;
-		s->maps = more;
-	}
+	if (more == NULL)
+		return -ENOMEM;
+	s->maps = more;
 	name = strdup(map->name);
 	if (name == NULL)
 		return -ENOMEM;
@@ -58,8 +55,7 @@ int wf_see_open_source(struct wf_see_source *source, struct wf_see **ret_see)
 	return 0;
 }
 
-/* The number of a process, or 0. */
-static int process_number(const char *which)
+int wf_see_process_number(const char *which)
 {
 	char *end;
 	long n = strtol(which, &end, 10);
@@ -69,7 +65,7 @@ static int process_number(const char *which)
 
 int wf_see_open(const char *which, struct wf_see **ret_see)
 {
-	int pid = process_number(which);
+	int pid = wf_see_process_number(which);
 	struct wf_see_source *source;
 	int err = pid > 0 ? wf_see_process_open(pid, &source) :
 			    wf_see_core_open(which, &source);

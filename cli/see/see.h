@@ -41,6 +41,8 @@ enum wf_see_error {
  * -ESRCH if there is no such process, -EPERM if it may not be read.
  */
 int wf_see_open(const char *which, struct wf_see **ret_see);
+/* The process that `which` is the number of; 0: it is the path of a core. */
+int wf_see_process_number(const char *which);
 void wf_see_close(struct wf_see *see);
 /* A sentence on the error, for "weft: WHICH: ...". Static. */
 const char *wf_see_error_text(int err);

@@ -19,6 +19,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "grow.h"
+
 /* Readings of a record that changes each time, and records read at once. */
 enum { TRIES = 8, CHUNK = 256 };
 
@@ -276,16 +278,11 @@ bool wf_see_thread_again(const struct wf_see_reading *r,
 
 static int append(struct wf_see_table *table, const struct wf_see_thread *t)
 {
-	uint32_t n = table->nr;
+	void *more = wf_see_grow(table->threads, table->nr, sizeof(*t));
 
-	if ((n & (n - 1)) == 0) {
-		void *more = realloc(table->threads,
-				     (n == 0 ? 1 : 2 * (size_t)n) * sizeof(*t));
-
-		if (more == NULL)
-			return -ENOMEM;
-		table->threads = more;
-	}
+	if (more == NULL)
+		return -ENOMEM;
+	table->threads = more;
 	table->threads[table->nr++] = *t;
 	return 0;
 }
