@@ -41,9 +41,9 @@
 
 /*
  * Returns p, as a variable of its own for the compiler. A variable that is used
- * after a context switch lies in memory from its beginning on, because the
- * switch clobbers all registers. The copy, used only before the switch, stays
- * in a register.
+ * on both sides of a context switch lies in memory from its beginning on,
+ * because the switch clobbers all registers. Of p and the copy, the one that is
+ * used on one side only stays in a register.
  */
 WF_INLINE void *wf_apart(const void *p)
 {

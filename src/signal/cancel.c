@@ -41,14 +41,6 @@
 #include "signal/routing.h"
 #include "wait/ufutex_internal.h"
 
-enum {
-	IS_DISABLED = WF_LIBC_CANCEL_DISABLED,
-	IS_ASYNC = WF_LIBC_CANCEL_ASYNC,
-	IS_CANCELING = WF_LIBC_CANCEL_SENT,
-	IS_CANCELED = WF_LIBC_CANCELED,
-	IS_EXITING = WF_LIBC_EXITING,
-};
-
 static int word_of(const struct wf_thread *t)
 {
 	return wf_load_relaxed(wf_libc_cancel_word(t->slot.tcb));
@@ -57,7 +49,7 @@ static int word_of(const struct wf_thread *t)
 void wf_cancel_apply(struct wf_thread *t)
 {
 	atomic_fetch_or(wf_libc_cancel_word(t->slot.tcb),
-			IS_CANCELING | IS_CANCELED);
+			WF_LIBC_CANCEL_SENT | WF_LIBC_CANCELED);
 }
 
 /* CANCEL-4 */
@@ -73,7 +65,7 @@ static void apply_if_whole(struct wf_thread *t)
  */
 static bool puts_it_off(const struct wf_thread *t)
 {
-	const int both = IS_DISABLED | IS_CANCELED;
+	const int both = WF_LIBC_CANCEL_DISABLED | WF_LIBC_CANCELED;
 
 	return !*(const volatile bool *)&t->holds_signals &&
 	       (word_of(t) & both) == both;
@@ -103,15 +95,16 @@ void wf_cancel_wake(struct wf_thread *t)
 
 void wf_cancel_met(struct wf_thread *t)
 {
-	if ((word_of(t) & IS_CANCELED) != 0)
+	if ((word_of(t) & WF_LIBC_CANCELED) != 0)
 		wf_store_relaxed(&t->is_cancelled, true);
 }
 
 bool wf_cancel_is_due(const struct wf_thread *t)
 {
 	return t->at_cancel_point && !t->holds_signals &&
-	       (word_of(t) & (IS_DISABLED | IS_CANCELED | IS_EXITING)) ==
-		       IS_CANCELED; /* CANCEL-2 */
+	       (word_of(t) & (WF_LIBC_CANCEL_DISABLED | WF_LIBC_CANCELED |
+			      WF_LIBC_EXITING)) ==
+		       WF_LIBC_CANCELED; /* CANCEL-2 */
 }
 
 bool wf_cancel_is_here(const struct wf_thread *t, uintptr_t pc)
@@ -121,9 +114,10 @@ bool wf_cancel_is_here(const struct wf_thread *t, uintptr_t pc)
 	if (!wf_load_relaxed(&t->is_cancelled) || t->holds_signals)
 		return false;
 	word = word_of(t);
-	return (word & (IS_DISABLED | IS_CANCELED | IS_EXITING)) ==
-		       IS_CANCELED &&
-	       ((word & IS_ASYNC) != 0 || wf_bridge_holds(pc)); /* CANCEL-3 */
+	return (word & (WF_LIBC_CANCEL_DISABLED | WF_LIBC_CANCELED |
+			WF_LIBC_EXITING)) == WF_LIBC_CANCELED &&
+	       ((word & WF_LIBC_CANCEL_ASYNC) != 0 ||
+		wf_bridge_holds(pc)); /* CANCEL-3 */
 }
 
 static void end_here(int sig, siginfo_t *info, void *ucontext)
@@ -142,8 +136,8 @@ void wf_cancel_kick(struct wf_thread *t, ucontext_t *uc)
 	memset(&info, 0, sizeof(info));
 	info.si_signo = WF_PREEMPT_SIGNAL;
 	/* CANCEL-5 */
-	atomic_fetch_or(wf_libc_cancel_word(t->slot.tcb), IS_EXITING);
+	atomic_fetch_or(wf_libc_cancel_word(t->slot.tcb), WF_LIBC_EXITING);
 	wf_deliver(t, WF_PREEMPT_SIGNAL, &info, uc, &action);
 	/* No room for the frame. */
-	atomic_fetch_and(wf_libc_cancel_word(t->slot.tcb), ~IS_EXITING);
+	atomic_fetch_and(wf_libc_cancel_word(t->slot.tcb), ~WF_LIBC_EXITING);
 }
