@@ -137,7 +137,7 @@ static int begin(const struct wf_thread *me)
 		wf_store_relaxed(&me->carrier->cpu_mark, now);
 	}
 	/* Before the flag: a switch reads the flag only if it sees the bit. */
-	atomic_fetch_or(&wf_registers, WF_REGISTERS_CLOCK);
+	wf_registers_add(WF_REGISTERS_CLOCK);
 	/* release: the array; pairs with the acquire in wf_cpu_time_of. */
 	wf_store_release(&wf_cpu_time_is_on, true);
 	wf_os_pass_barrier();

@@ -50,7 +50,7 @@ void wf_keys_begin(void)
 		rights = wf_os_reserve(MAX_THREADS * sizeof(*rights));
 		WF_CHECK(rights != NULL, "no memory for protection keys");
 		/* seq_cst, release would do: the array; pairs with KEYS-2. */
-		atomic_fetch_or(&wf_registers, WF_REGISTERS_KEYS);
+		wf_registers_add(WF_REGISTERS_KEYS);
 	}
 	wf_spin_unlock(&lock);
 	wf_runtime_leave(me);

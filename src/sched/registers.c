@@ -25,6 +25,7 @@
 #include "os/mem.h"
 #include "sched/keys.h"
 #include "sched/table.h"
+#include "sched/vp.h"
 
 enum { MAX_THREADS = 1 << WF_TID_INDEX_BITS };
 
@@ -33,10 +34,16 @@ _Atomic uint32_t wf_registers;
 /* REGISTERS-1; by index. Pages appear at the first use. */
 static _Atomic(_Atomic uint64_t *) bases;
 
+void wf_registers_add(enum wf_registers use)
+{
+	atomic_fetch_or(&wf_registers, use);
+	wf_vps_add_switch_extra(WF_SWITCH_REGISTERS);
+}
+
 void wf_registers_init(bool has_gsbase)
 {
 	if (!has_gsbase)
-		atomic_fetch_or(&wf_registers, WF_REGISTERS_NO_GSBASE);
+		wf_registers_add(WF_REGISTERS_NO_GSBASE);
 }
 
 /* Two threads may begin at once: the later one releases its table. */
@@ -49,7 +56,7 @@ static void begin_gs(void)
 	/* release: the table; pairs with the acquire in base_of. */
 	if (!atomic_compare_exchange_strong(&bases, &none, made))
 		wf_os_release(made, MAX_THREADS * sizeof(*made));
-	atomic_fetch_or(&wf_registers, WF_REGISTERS_GS);
+	wf_registers_add(WF_REGISTERS_GS);
 }
 
 static _Atomic uint64_t *base_of(const struct wf_thread *t)

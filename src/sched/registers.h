@@ -27,6 +27,9 @@ enum wf_registers {
 /* enum wf_registers; bits are set and never cleared. */
 extern _Atomic uint32_t wf_registers;
 
+/* Sets a bit, and makes each VP's switches call the functions below. */
+void wf_registers_add(enum wf_registers use);
+
 /*
  * Called when the runtime starts. has_gsbase: user code may use the
  * instructions for the gs base.

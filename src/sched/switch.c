@@ -3,8 +3,9 @@
  * A switch saves the outgoing thread's registers on its stack and loads those
  * of the incoming thread. Before, it makes the incoming thread the current one
  * of the VP and stores the post function. After, the incoming side runs the
- * post function, polls for completions, and sets its signal mask. The second
- * half of the file decides which thread runs instead of one that yields or is
+ * post function and sets its signal mask. Where a switch has more to do, the
+ * post function is another one, which does that, too. The second half of the
+ * file decides which thread runs instead of one that yields or is
  * preempted.
  *
  * SWITCH-1. The outgoing side sets c->post, and the incoming side calls it;
@@ -25,6 +26,12 @@
  *     registers there, or none.
  * SWITCH-6. The token of a switch to a thread's context is that thread. So the
  *     switch that saved the context returns the thread itself.
+ * SWITCH-7. The outgoing side finds out whether the switch has to exchange
+ *     registers, to charge CPU time, or to poll for completions or wait words.
+ *     Then post is post_and_work, and plain_post is the caller's. So the
+ *     incoming side has nothing to test. wf_registers is not 0 before a thread
+ *     with registers to exchange stops for the first time (REGISTERS-2), so
+ *     each later switch to it finds that out.
  */
 #include "sched/switch.h"
 
@@ -114,20 +121,31 @@ static void make_idle(struct wf_carrier *c, struct wf_vp *vp)
 		wf_store_release(&vp->cur, NULL);
 }
 
-WF_INLINE void finish(struct wf_thread *t)
+/* SWITCH-7. The incoming side's thread register is loaded. */
+static void post_and_work(struct wf_carrier *c, void *arg)
 {
-	struct wf_carrier *c = t->carrier;
-	struct wf_vp *vp = t->vp;
-	wf_post_fn *post = c->post;
+	struct wf_vp *vp = wf_load_relaxed(&c->vp);
+	struct wf_thread *t = wf_self;
 
-	t->ctx.sp = NULL; /* SWITCH-5 */
+	if (t == &c->idle_self) {
+		c->plain_post(c, arg);
+		return;
+	}
 	wf_registers_load(t);
-	take_locks(c);
-	post(c, c->post_arg); /* SWITCH-1 */
-	if (vp != NULL) {     /* no lock is held here */
+	c->plain_post(c, arg);
+	if (vp != NULL) { /* no lock is held here */
 		wf_vp_io_poll(vp);
 		wf_words_check(vp);
 	}
+}
+
+WF_INLINE void finish(struct wf_thread *t)
+{
+	struct wf_carrier *c = t->carrier;
+
+	t->ctx.sp = NULL; /* SWITCH-5 */
+	take_locks(c);
+	c->post(c, c->post_arg); /* SWITCH-1 */
 	if (WF_UNLIKELY(c->kernel_mask != t->sigmask))
 		change_mask_of(c, t);
 }
@@ -137,10 +155,9 @@ WF_LINK_INLINE void wf_switch_finish(struct wf_thread *t)
 	finish(t);
 }
 
-WF_INLINE const struct wf_context *prepare_uncharged(struct wf_thread *t,
-						     struct wf_thread *next,
-						     wf_post_fn *post,
-						     void *arg)
+WF_INLINE const struct wf_context *prepare_plain(struct wf_thread *t,
+						 struct wf_thread *next,
+						 wf_post_fn *post, void *arg)
 {
 	struct wf_carrier *c = t->carrier;
 
@@ -155,47 +172,47 @@ WF_INLINE const struct wf_context *prepare_uncharged(struct wf_thread *t,
 	return &next->ctx;
 }
 
-static bool is_charged(void)
+/*
+ * True if the switch only switches. The registers that it need not exchange are
+ * those of all threads: the gs base of each is 0 (sched/registers.h).
+ */
+WF_INLINE bool is_plain(const struct wf_thread *t, const struct wf_thread *next)
 {
-	return wf_registers_are_used();
+	return WF_LIKELY(next != NULL &&
+			 wf_load_relaxed(&t->vp->switch_work) == 0 &&
+			 wf_cpu_gs_base() == 0);
 }
 
 /* A function of its own, so that the usual path needs no frame. */
-static WF_COLD const struct wf_context *prepare_charged(struct wf_thread *t,
-							struct wf_thread *next,
-							wf_post_fn *post,
-							void *arg)
+static WF_NOINLINE const struct wf_context *
+prepare_with_work(struct wf_thread *t, struct wf_thread *next, wf_post_fn *post,
+		  void *arg)
 {
 	wf_cpu_time_charge(t->carrier, t);
 	wf_registers_save(t);
-	return prepare_uncharged(t, next, post, arg);
-}
-
-WF_INLINE const struct wf_context *prepare(struct wf_thread *t,
-					   struct wf_thread *next,
-					   wf_post_fn *post, void *arg)
-{
-	if (WF_UNLIKELY(is_charged()))
-		return prepare_charged(t, next, post, arg);
-	return prepare_uncharged(t, next, post, arg);
+	t->carrier->plain_post = post;
+	return prepare_plain(t, next, post_and_work, arg);
 }
 
 WF_LINK_INLINE const struct wf_context *
 wf_switch_prepare(struct wf_thread *t, struct wf_thread *next, wf_post_fn *post,
 		  void *arg)
 {
-	return prepare(t, next, post, arg);
+	if (is_plain(t, next))
+		return prepare_plain(t, next, post, arg);
+	return prepare_with_work(t, next, post, arg);
 }
 
 /*
- * For threads with registers to exchange, and where loading the thread register
+ * For all switches that are not plain, and where loading the thread register
  * takes a system call: WF_REGISTERS_NO_GSBASE is set then.
  */
-static WF_NOINLINE struct wf_thread *switch_charged(struct wf_thread *t,
-						    struct wf_thread *next,
-						    wf_post_fn *post, void *arg)
+static WF_NOINLINE struct wf_thread *switch_with_work(struct wf_thread *t,
+						      struct wf_thread *next,
+						      wf_post_fn *post,
+						      void *arg)
 {
-	const struct wf_context *ctx = prepare_charged(t, next, post, arg);
+	const struct wf_context *ctx = prepare_with_work(t, next, post, arg);
 
 	t = wf_switch_load(&t->ctx.sp, ctx, next); /* SWITCH-6 */
 	finish(t);
@@ -208,9 +225,9 @@ WF_LINK_INLINE struct wf_thread *wf_switch_to(struct wf_thread *t,
 {
 	const struct wf_context *ctx;
 
-	if (WF_UNLIKELY(is_charged()))
-		return switch_charged(t, next, post, arg);
-	ctx = prepare_uncharged(t, next, post, arg);
+	if (!is_plain(t, next))
+		return switch_with_work(t, next, post, arg);
+	ctx = prepare_plain(t, next, post, arg);
 	next = wf_arch_switch(&t->ctx.sp, ctx->sp, ctx->tp, next);
 	t = wf_apart(next); /* SWITCH-6 */
 	finish(t);
@@ -220,7 +237,7 @@ WF_LINK_INLINE struct wf_thread *wf_switch_to(struct wf_thread *t,
 struct wf_thread *wf_switch_to_carrier(struct wf_thread *t, wf_post_fn *post,
 				       void *arg)
 {
-	return wf_switch_to(t, NULL, post, arg);
+	return switch_with_work(t, NULL, post, arg);
 }
 
 /* A carrier that leaves its own stack for a thread needs no post function. */
@@ -239,7 +256,8 @@ void wf_switch_from_carrier(struct wf_carrier *c, struct wf_thread *next)
 		next->vp = NULL;
 		next->carrier = c;
 	}
-	set_post(c, no_post, NULL);
+	c->plain_post = no_post;
+	set_post(c, post_and_work, NULL);
 	c->loaded_tp = next->ctx.tp; /* SWITCH-3 */
 	wf_switch_load(&c->ctx.sp, &next->ctx, next);
 	take_locks(c);

@@ -14,6 +14,14 @@
 struct wf_sched wf_sched;
 const struct wf_vp_io_ops *wf_vp_io_ops;
 
+/* A VP that is made meanwhile copies the bit from wf_sched. */
+void wf_vps_add_switch_extra(enum wf_switch_extra extra)
+{
+	atomic_fetch_or(&wf_sched.switch_extras, extra);
+	for (uint32_t i = 0; wf_sched.vps != NULL && i < wf_sched.nr_vps; i++)
+		atomic_fetch_or(&wf_sched.vps[i].switch_extras, extra);
+}
+
 int wf_vps_init(uint32_t nr)
 {
 	struct wf_sched *s = &wf_sched;
@@ -36,6 +44,8 @@ int wf_vps_init(uint32_t nr)
 		memset(vp, 0, sizeof(*vp));
 		vp->id = i;
 		vp->timers = timers;
+		wf_store_relaxed(&vp->switch_extras,
+				 wf_load_relaxed(&s->switch_extras));
 		wf_vp_set_starvation_bound(vp, 0);
 		wf_runq_init(&vp->interactive);
 		wf_runq_init(&vp->batch);

@@ -54,6 +54,15 @@ enum wf_pending {
 };
 
 /*
+ * Features of the program that make each switch longer, from their first use
+ * on.
+ */
+enum wf_switch_extra {
+	WF_SWITCH_REGISTERS = 1 << 0, /* wf_registers is not 0 */
+	WF_SWITCH_WORDS = 1 << 1,     /* a thread has waited for a wait word */
+};
+
+/*
  * Starvation bound: the number of scheduling points for which an older waiter
  * may be passed over. It is the number that fits into a fixed time, up to a
  * fixed number.
@@ -168,8 +177,19 @@ struct wf_vp {
 	uint32_t id;		  /* constant */
 	struct wf_timers *timers; /* wait/timer.h; constant */
 	_Atomic uint32_t resched; /* enum wf_resched; owner, monitor */
-	_Atomic int32_t batch_deficit;	   /* monitor */
-	_Atomic uint32_t nr_requests;	   /* to the kernel, in flight; owner */
+	_Atomic int32_t batch_deficit; /* monitor */
+	/* What a switch on this VP has to do besides switching. One load reads
+	 * both words. */
+	union {
+		struct {
+			/* to the kernel, in flight; owner */
+			_Atomic uint32_t nr_requests;
+			/* enum wf_switch_extra; any thread sets bits, which
+			 * stay set */
+			_Atomic uint32_t switch_extras;
+		};
+		_Atomic uint64_t switch_work;
+	};
 	_Atomic uint32_t starvation_bound; /* enum wf_starvation; monitor */
 	_Atomic uint32_t most_next_picks;  /* limit of nr_next_picks; monitor */
 	_Atomic bool runs_long;		 /* threads run for more than two wakes'
@@ -309,6 +329,8 @@ struct wf_carrier {
 	struct wf_context ctx;	    /* own stack's, while it runs a thread */
 	wf_post_fn *post;	    /* called once, after the switch */
 	void *post_arg;
+	wf_post_fn *plain_post; /* where post has more to do: the caller's
+				 * (SWITCH-7) */
 #ifdef WF_CHECK_RANKS
 	uint64_t ranks_held; /* by the outgoing side; base/rank.h */
 #endif
@@ -375,10 +397,11 @@ struct wf_sched {
 	_Atomic uint32_t stealable WF_ALIGNED(WF_CACHE_LINE);
 	_Atomic uint32_t nr_idle WF_ALIGNED(WF_CACHE_LINE); /* VPs that sleep */
 	_Atomic uint32_t nr_pollers;			    /* sched/idle.h */
-	_Atomic uint32_t wait_policy;  /* enum wf_wait_policy */
-	_Atomic uint32_t most_pollers; /* at a time, as the policy allows */
-	_Atomic bool has_words;	       /* a thread has waited for a wait word */
-	_Atomic bool has_realtime;     /* sched/offline.h */
+	_Atomic uint32_t wait_policy;	/* enum wf_wait_policy */
+	_Atomic uint32_t most_pollers;	/* at a time, as the policy allows */
+	_Atomic uint32_t switch_extras; /* enum wf_switch_extra; each VP has a
+					 * copy */
+	_Atomic bool has_realtime;	/* sched/offline.h */
 	_Atomic int64_t monitor_until WF_ALIGNED(WF_CACHE_LINE); /* the end of
 								  * its sleep */
 	_Atomic uint32_t monitor_poke; /* futex of the monitor's short sleeps */
@@ -438,6 +461,16 @@ static inline struct wf_pool *wf_pool_of(const struct wf_thread *t)
 	struct wf_vp *vp = wf_vp_of(t);
 
 	return vp != NULL ? &vp->pool : NULL;
+}
+
+/* Sets a bit of switch_extras, for all VPs. Any thread. */
+void wf_vps_add_switch_extra(enum wf_switch_extra extra);
+
+/* True if a thread has waited for a wait word. */
+static inline bool wf_sched_has_words(void)
+{
+	return (wf_load_relaxed(&wf_sched.switch_extras) & WF_SWITCH_WORDS) !=
+	       0;
 }
 
 /* Makes nr VPs, or empties them in a fork child. Returns 0 or -ENOMEM. */

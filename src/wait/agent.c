@@ -175,14 +175,13 @@ static bool prepare_poll(struct wf_carrier *c)
 
 static bool has_changed_word(struct wf_carrier *c, struct wf_vp *vp)
 {
-	return wf_load_relaxed(&wf_sched.has_words) &&
-	       wf_words_have_hit(vp, prepare_poll(c));
+	return wf_sched_has_words() && wf_words_have_hit(vp, prepare_poll(c));
 }
 
 static struct wf_thread *take_changed_word(struct wf_carrier *c,
 					   struct wf_vp *vp)
 {
-	if (!wf_load_relaxed(&wf_sched.has_words) || wf_vp_is_offline(vp))
+	if (!wf_sched_has_words() || wf_vp_is_offline(vp))
 		return NULL;
 	return wf_words_take(vp, &c->idle_self, NULL, prepare_poll(c));
 }
@@ -421,7 +420,7 @@ static bool needs_monitor(const struct wf_vp *vp)
 {
 	return wf_queue_nr_interactive(vp) + wf_queue_nr_batch(vp) > 0 ||
 	       wf_realtime_waits(1) || wf_load_relaxed(&vp->nr_requests) != 0 ||
-	       wf_load_relaxed(&wf_sched.has_words) ||
+	       wf_sched_has_words() ||
 	       wf_load_relaxed(&wf_sched.wait_policy) == WF_WAIT_POLL;
 }
 

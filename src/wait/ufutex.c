@@ -72,7 +72,7 @@ static void unlock_after_switch(struct wf_carrier *c, void *bucket)
 static WF_NOINLINE struct wf_thread *take_of_words(struct wf_thread *t,
 						   struct wf_bucket *b)
 {
-	if (!wf_load_relaxed(&wf_sched.has_words))
+	if (!wf_sched_has_words())
 		return NULL;
 	return wf_words_take(t->vp, t, b,
 			     wf_words_carrier_can_fault(t->carrier));

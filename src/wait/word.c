@@ -160,8 +160,8 @@ static void count_wait(struct wf_thread *t)
  */
 static void check_watch(const struct wait *w, bool is_rung)
 {
-	if (WF_UNLIKELY(!wf_load_relaxed(&wf_sched.has_words)))
-		wf_store_relaxed(&wf_sched.has_words, true);
+	if (WF_UNLIKELY(!wf_sched_has_words()))
+		wf_vps_add_switch_extra(WF_SWITCH_WORDS);
 	count_wait(w->t);
 	wf_compiler_barrier();
 	if ((!is_rung || w->is_polled) &&
@@ -474,7 +474,7 @@ void wf_word_ring(const volatile void *addr)
 	uint64_t mask;
 
 	wf_fence_seq_cst(); /* WORD-2 */
-	if (!wf_load_relaxed(&wf_sched.has_words) ||
+	if (!wf_sched_has_words() ||
 	    (wf_load_relaxed(&wf_word_table.high) <= 1 &&
 	     (n == WF_WORDS_MAX || wf_word_state(n) == 0)))
 		return;

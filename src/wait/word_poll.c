@@ -290,7 +290,7 @@ bool wf_words_watch(void)
 {
 	uint64_t polls = 0;
 
-	if (!wf_load_relaxed(&wf_sched.has_words))
+	if (!wf_sched_has_words())
 		return false;
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++)
 		polls += wf_load_relaxed(&wf_sched.vps[i].word_poll.nr);
