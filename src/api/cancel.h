@@ -21,23 +21,24 @@
 
 #include "sched/runtime.h"
 
-static inline bool wf_cancel_point_begin(void)
+/*
+ * Returns the caller. A handler that runs meanwhile is no part of the point:
+ * signal/deliver.c and signal/foreign.c keep the flag.
+ */
+static inline struct wf_thread *wf_cancel_point_begin(void)
 {
 	struct wf_thread *t = wf_thread_self();
-	bool was_at_one = t->at_cancel_point;
 
 	if (WF_UNLIKELY(wf_load_relaxed(&t->is_cancelled)))
 		pthread_testcancel();
 	t->at_cancel_point = true;
-	return was_at_one;
+	return t;
 }
 
-static inline int wf_cancel_point_end(bool was_at_one, int rc)
+/* For calls that have left the runtime last: no work is pending then. */
+static inline int wf_cancel_point_leave(struct wf_thread *t, int rc)
 {
-	struct wf_thread *t = wf_self;
-
-	t->at_cancel_point = was_at_one;
-	wf_runtime_do_work(t);
+	t->at_cancel_point = false;
 	if (WF_LIKELY(rc >= 0))
 		return rc;
 	if (WF_UNLIKELY(wf_load_relaxed(&t->is_cancelled)))
@@ -45,11 +46,18 @@ static inline int wf_cancel_point_end(bool was_at_one, int rc)
 	return rc == -ECANCELED ? -EINTR : rc;
 }
 
-#define WF_CANCEL_POINT(expr)                               \
-	({                                                  \
-		bool was_at_one_ = wf_cancel_point_begin(); \
-		int rc_ = (expr);                           \
-		wf_cancel_point_end(was_at_one_, rc_);      \
+static inline int wf_cancel_point_end(struct wf_thread *t, int rc)
+{
+	t->at_cancel_point = false;
+	wf_runtime_do_work(t);
+	return wf_cancel_point_leave(t, rc);
+}
+
+#define WF_CANCEL_POINT(expr)                                   \
+	({                                                      \
+		struct wf_thread *t_ = wf_cancel_point_begin(); \
+		int rc_ = (expr);                               \
+		wf_cancel_point_end(t_, rc_);                   \
 	})
 
 #endif

@@ -66,7 +66,10 @@ static WF_NOINLINE int clockwait_shared(sem_t *sem, clockid_t clock,
 
 static WF_NOINLINE int wait(sem_t *sem)
 {
-	return wf_api_errno(WF_CANCEL_POINT(wf_sem_wait(sem_of(sem))));
+	struct wf_thread *t = wf_cancel_point_begin();
+	int rc = wf_sem_wait_slow(t, sem_of(sem), WF_FOREVER);
+
+	return wf_api_errno(wf_cancel_point_leave(t, rc));
 }
 
 /* If there is a permit and no cancellation request, it calls no function. */

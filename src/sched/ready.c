@@ -74,8 +74,7 @@ static void put_remote(struct wf_thread *t)
 
 static bool has_vp(const struct wf_thread *me)
 {
-	return me != NULL && me->kind == WF_THREAD_MULTIPLEXED &&
-	       me->vp != NULL;
+	return me != NULL && wf_vp_of(me) != NULL;
 }
 
 /* A CPU-bound thread yields to a thread that it wakes, if no VP is idle. */

@@ -173,7 +173,8 @@ struct wf_thread {
 	bool from_batch;	     /* picked from the batch queue; vp */
 	uint8_t rt_priority;	     /* 1 to 99: SCHED_FIFO or RR, or boost; 0:
 				      * neither; REALTIME-3 */
-	struct wf_vp *vp;	     /* stale once retake is TAKEN; vp */
+	struct wf_vp *vp;	     /* NULL while a bound or foreign thread
+				      * runs; stale once retake is TAKEN; vp */
 	struct wf_carrier *carrier;  /* vp */
 	union {
 		struct wf_context ctx; /* vp, while it does not run */
@@ -191,7 +192,6 @@ struct wf_thread {
 	uint32_t wait_bits; /* bucket; of a starving thread: the start of its
 			      * wait, in ms */
 	/* The creator clears what follows, up to wait_result. */
-	bool wait_was_moved;	     /* bucket: by a requeue */
 	_Atomic bool is_cancelled;   /* by pthread_cancel; never reset */
 	bool at_cancel_point : 1;    /* cancellation may end the wait; self */
 	bool is_starving : 1;	     /* waits before threads of its priority;
@@ -202,6 +202,7 @@ struct wf_thread {
 				      * just now (boot/replacing.c); self */
 	uint8_t nr_large_polls : 4;  /* polls of many files that had to wait;
 				      * self */
+	bool wait_was_moved;	     /* bucket: by a requeue */
 	bool interrupted;	  /* a handler without SA_RESTART ran; self */
 	int32_t wait_result;	  /* bucket: 0, token or -errno */
 	uint32_t hint;		  /* of the last call: may let the next call
@@ -378,6 +379,8 @@ static inline void wf_thread_has_run_long(struct wf_thread *t)
 
 static inline void wf_thread_end_stay(struct wf_thread *t)
 {
+	if (WF_LIKELY(t->cpu_bound == 0))
+		return;
 	t->cpu_bound =
 		((uint8_t)(t->cpu_bound << 1) & WF_CPU_BOUND_BEFORE) |
 		(t->cpu_bound & WF_CPU_BOUND_MOST * WF_CPU_BOUND_UNCOOPERATIVE);

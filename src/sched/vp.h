@@ -450,7 +450,7 @@ static inline bool wf_is_started(void)
 /* t's VP, or NULL if t is not multiplexed. Called with in_runtime set. */
 static inline struct wf_vp *wf_vp_of(const struct wf_thread *t)
 {
-	return t->kind == WF_THREAD_MULTIPLEXED ? t->vp : NULL;
+	return t->vp;
 }
 
 /*

@@ -14,8 +14,7 @@
 /* Called at scheduling points of the owner. */
 static inline void wf_words_check(struct wf_vp *vp)
 {
-	if (WF_UNLIKELY(wf_sched_has_words()) &&
-	    vp->word_poll.countdown-- == 0)
+	if (WF_UNLIKELY(wf_sched_has_words()) && vp->word_poll.countdown-- == 0)
 		wf_upcall.poll_words(vp);
 }
 

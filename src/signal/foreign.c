@@ -84,6 +84,7 @@ static void run_handler(struct wf_thread *t, const struct wf_action *a, int sig,
 	uint64_t mask = *wf_frame_mask(uc) | a->mask;
 	bool may_restart = (a->flags & SA_RESTART) != 0;
 	bool was_interrupted = t != NULL && t->interrupted;
+	bool was_at_cancel_point = t != NULL && t->at_cancel_point;
 	bool was_replacing = t != NULL && t->is_replacing;
 
 	if ((a->flags & SA_NODEFER) == 0)
@@ -93,6 +94,7 @@ static void run_handler(struct wf_thread *t, const struct wf_action *a, int sig,
 	if (t != NULL) {
 		wf_ufutex_interrupt(t, t);
 		t->nr_handlers++;
+		t->at_cancel_point = false;
 		t->is_starving = false; /* the handler's waits do not starve */
 		if (was_replacing)
 			wf_upcall.exec_suspend(t);
@@ -101,9 +103,11 @@ static void run_handler(struct wf_thread *t, const struct wf_action *a, int sig,
 	a->handler(sig, info, uc);
 	if (was_replacing)
 		wf_upcall.exec_resume();
-	/* The handler may have waited and changed the flag. */
-	if (t != NULL)
+	/* The handler may have waited and changed the flags. */
+	if (t != NULL) {
 		t->interrupted = was_interrupted || !may_restart;
+		t->at_cancel_point = was_at_cancel_point;
+	}
 }
 
 void wf_foreign_entry(struct wf_thread *t, int sig, siginfo_t *info,

@@ -142,11 +142,13 @@ static WF_NOINLINE int wait_on(struct wf_sem *s, int64_t deadline_ns,
 	return rc;
 }
 
-WF_LINK_INLINE int wf_sem_wait_slow(struct wf_sem *s, int64_t deadline_ns)
+WF_LINK_INLINE int wf_sem_wait_slow(struct wf_thread *self, struct wf_sem *s,
+				    int64_t deadline_ns)
 {
-	struct wf_thread *t = wf_runtime_enter();
+	struct wf_thread *t = wf_apart(self);
 	int result = -EAGAIN;
 
+	wf_runtime_enter_as(t);
 	if (deadline_ns == WF_FOREVER && t->kind == WF_THREAD_MULTIPLEXED &&
 	    is_waited(s))
 		result = wf_ufutex_park(t, &s->word, WF_SEM_WAITED); /* SEM-2 */
@@ -164,7 +166,8 @@ WF_COLD int wf_sem_clockwait_slow(struct wf_sem *s, clockid_t clock,
 	int64_t deadline_ns;
 	int rc = wf_deadline_from_abs(clock, ts, &deadline_ns);
 
-	return rc != 0 ? rc : wf_sem_wait_slow(s, deadline_ns);
+	return rc != 0 ? rc :
+			 wf_sem_wait_slow(wf_thread_self(), s, deadline_ns);
 }
 
 struct post {

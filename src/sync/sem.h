@@ -54,8 +54,12 @@ _Static_assert(sizeof(struct wf_sem) == sizeof(sem_t), "libc's size");
 /* Returns 0, or -EINVAL if the value is too large. */
 int wf_sem_init(struct wf_sem *s, unsigned int value);
 
-/* Returns 0, -EINTR or -ETIMEDOUT. Parks. */
-int wf_sem_wait_slow(struct wf_sem *s, int64_t deadline_ns);
+/*
+ * Returns 0, -EINTR or -ETIMEDOUT. Parks; leaves the runtime last. t is the
+ * caller.
+ */
+int wf_sem_wait_slow(struct wf_thread *t, struct wf_sem *s,
+		     int64_t deadline_ns);
 /* wf_sem_wait_slow until an absolute time, which is valid. */
 int wf_sem_clockwait_slow(struct wf_sem *s, clockid_t clock,
 			  const struct timespec *ts);
@@ -93,7 +97,7 @@ static inline void wf_sem_note(struct wf_thread *t, const struct wf_sem *s)
 static inline int wf_sem_wait(struct wf_sem *s)
 {
 	if (WF_UNLIKELY(wf_sem_trywait(s) != 0))
-		return wf_sem_wait_slow(s, WF_FOREVER);
+		return wf_sem_wait_slow(wf_thread_self(), s, WF_FOREVER);
 	wf_sem_note(wf_thread_self(), s);
 	return 0;
 }

@@ -115,7 +115,7 @@ static void clear_fields(struct wf_thread *t)
 {
 	WF_THREAD_CLEAR(t, vp, ctx);
 	WF_THREAD_CLEAR(t, wait_addr, wait_bits);
-	WF_THREAD_CLEAR_4(t, wait_was_moved, wait_result);
+	WF_THREAD_CLEAR_4(t, is_cancelled, wait_result);
 	WF_THREAD_CLEAR(t, timer_index, not_started);
 	WF_THREAD_CLEAR(t, sigwait_set, generation);
 	t->hint = 0;

@@ -87,19 +87,20 @@ WF_INLINE void set_done_and_unlock(struct wf_vp *vp, struct wf_bucket *b,
 {
 	/* release: the result; pairs with the acquire in join.c */
 	wf_store_release(&t->exit_state, old | WF_EXIT_DONE);
-	wf_bucket_unlock(vp, b);
+	wf_biased_unlock(vp, &b->lock);
 }
 
 static void announce_done(struct wf_carrier *c, void *arg)
 {
 	struct wf_thread *t = arg, *me = wf_self, *joiner;
 	struct wf_bucket *b = wf_bucket_of(&t->exit_state);
+	struct wf_bucket_hold hold;
 	uint32_t old;
 
-	wf_bucket_lock(me, b);
+	hold = wf_bucket_lock(me, b);
 	old = wf_load_relaxed(&t->exit_state);
 	joiner = wf_ufutex_take_first_locked(b, &t->exit_state);
-	set_done_and_unlock(wf_bucket_vp(me), b, t, old);
+	set_done_and_unlock(hold.vp, b, t, old);
 	if (joiner != NULL)
 		wf_ready_woken(me, joiner);
 	else if ((old & WF_EXIT_DETACHED) != 0)
@@ -140,16 +141,17 @@ WF_INLINE struct wf_thread *take_joiner(struct wf_thread *t)
 {
 	struct wf_thread *joiner = wf_table_at(wf_load_relaxed(&t->joiner));
 	struct wf_bucket *b = wf_load_relaxed(&joiner->wait_bucket);
+	struct wf_bucket_hold hold;
 
 	/* Index 0 means no joiner: it waits in no bucket. A bound joiner waits
 	 * without a VP, and announce_done wakes it. */
 	if (b == NULL || joiner->kind != WF_THREAD_MULTIPLEXED ||
 	    !wf_queue_may_switch_to(t->vp))
 		return NULL;
-	wf_bucket_lock(t, b);
+	hold = wf_bucket_lock(t, b);
 	joiner = b->first;
 	if (WF_UNLIKELY(!is_joiner(joiner, t))) {
-		wf_bucket_unlock(t->vp, b);
+		wf_bucket_unlock(t, b, hold);
 		return NULL;
 	}
 	wf_bucket_take_locked(b, joiner, 0);

@@ -88,15 +88,13 @@ static int give_up(struct wf_thread *t, struct wf_thread *me, int err,
 		   bool even_if_done)
 {
 	struct wf_bucket *b = wf_bucket_of(&t->exit_state);
-	uint64_t mask = wf_signals_close(me);
+	struct wf_bucket_hold hold = wf_bucket_lock(me, b);
 
-	wf_bucket_lock(me, b);
 	if (is_done(t) && !even_if_done)
 		err = 0;
 	else
 		wf_store_relaxed(&t->joiner, 0);
-	wf_bucket_unlock(wf_bucket_vp(me), b);
-	wf_signals_open(me, mask);
+	wf_bucket_unlock(me, b, hold);
 	return err;
 }
 
@@ -162,10 +160,9 @@ WF_INLINE int join_in(struct wf_thread *t, struct wf_thread *me,
 			     .bits = WF_UFUTEX_ANY,
 			     .kind = WF_WAIT_JOIN,
 			     .deadline_ns = deadline_ns };
-	uint64_t mask = wf_signals_close(joiner);
+	struct wf_bucket_hold hold = wf_bucket_lock_to_wait(joiner, b);
 	int result = -ERESTART, err;
 
-	wf_bucket_lock_to_wait(joiner, b);
 	err = begin_locked(joined, joiner);
 	if (err == 0 && !is_done(joined) &&
 	    joiner->kind == WF_THREAD_MULTIPLEXED) {
@@ -173,11 +170,10 @@ WF_INLINE int join_in(struct wf_thread *t, struct wf_thread *me,
 		joiner->wait_was_moved = false;
 		w.next = claim(joined, joiner);
 		prefetch_next(joined);
-		result = wf_ufutex_wait_locked(joiner, b, mask, &w);
+		result = wf_ufutex_wait_locked(joiner, b, hold, &w);
 	} else {
 		wf_store_relaxed(&joiner->wait_bucket, NULL);
-		wf_bucket_unlock(wf_bucket_vp(joiner), b);
-		wf_signals_open(joiner, mask);
+		wf_bucket_unlock(joiner, b, hold);
 	}
 	if (WF_LIKELY(err < 0 || is_done(t)))
 		return err;
@@ -209,18 +205,16 @@ WF_LINK_INLINE int wf_thread_join(struct wf_thread *t, void **ret_result,
 int wf_thread_tryjoin(struct wf_thread *t, void **ret_result)
 {
 	struct wf_bucket *b = wf_bucket_of(&t->exit_state);
+	struct wf_bucket_hold hold;
 	struct wf_thread *me;
-	uint64_t mask;
 	int err;
 
 	if (!is_done(t))
 		return -EBUSY;
 	me = wf_runtime_enter();
-	mask = wf_signals_close(me);
-	wf_bucket_lock(me, b);
+	hold = wf_bucket_lock(me, b);
 	err = begin_locked(t, me);
-	wf_bucket_unlock(wf_bucket_vp(me), b);
-	wf_signals_open(me, mask);
+	wf_bucket_unlock(me, b, hold);
 	return finish_join(t, me, err, ret_result);
 }
 
@@ -228,11 +222,10 @@ int wf_thread_detach(struct wf_thread *t)
 {
 	struct wf_bucket *b = wf_bucket_of(&t->exit_state);
 	struct wf_thread *me = wf_runtime_enter();
-	uint64_t mask = wf_signals_close(me);
+	struct wf_bucket_hold hold = wf_bucket_lock(me, b);
 	uint32_t old;
 	int err = 0;
 
-	wf_bucket_lock(me, b);
 	old = wf_load_relaxed(&t->exit_state);
 	if (is_gone(t))
 		err = -ESRCH;
@@ -241,8 +234,7 @@ int wf_thread_detach(struct wf_thread *t)
 	/* A thread with a joiner stays joinable, as with glibc. */
 	else if (wf_load_relaxed(&t->joiner) == 0)
 		wf_store_relaxed(&t->exit_state, old | WF_EXIT_DETACHED);
-	wf_bucket_unlock(wf_bucket_vp(me), b);
-	wf_signals_open(me, mask);
+	wf_bucket_unlock(me, b, hold);
 	if (err == 0 && (old & WF_EXIT_DONE) != 0)
 		wf_table_put(wf_pool_of(me), t); /* JOIN-2 */
 	wf_runtime_leave(me);

@@ -66,7 +66,9 @@
 
 static void unlock_after_switch(struct wf_carrier *c, void *bucket)
 {
-	wf_bucket_unlock(wf_load_relaxed(&c->vp), bucket); /* UFUTEX-2 */
+	struct wf_bucket *b = bucket;
+
+	wf_biased_unlock(wf_load_relaxed(&c->vp), &b->lock); /* UFUTEX-2 */
 }
 
 static WF_NOINLINE struct wf_thread *take_of_words(struct wf_thread *t,
@@ -100,7 +102,7 @@ switch_away(struct wf_thread *t, struct wf_bucket *b, struct wf_thread *next)
 		return wf_switch_to(t, next, unlock_after_switch, b);
 	if (next == NULL)
 		return wf_switch_to_carrier(t, unlock_after_switch, b);
-	wf_bucket_unlock(t->vp, b); /* its wait is over */
+	wf_biased_unlock(t->vp, &b->lock); /* its wait is over */
 	return t;
 }
 
@@ -159,18 +161,16 @@ static int sleep_in_kernel(struct wf_thread *t, const void *shared,
  * stay pending for the whole sleep, so is_interrupted ends the wait. A signal
  * that comes later runs its handler at once, which ends the wait.
  */
-static WF_NOINLINE void park_kernel_thread(struct wf_thread *t,
-					   struct wf_bucket *b, uint64_t mask,
-					   const void *shared,
-					   uint32_t shared_expected,
-					   int64_t deadline_ns)
+static WF_NOINLINE void
+park_kernel_thread(struct wf_thread *t, struct wf_bucket *b,
+		   struct wf_bucket_hold hold, const void *shared,
+		   uint32_t shared_expected, int64_t deadline_ns)
 {
 	uint64_t generation = t->wait_generation;
 	bool was_woken = false;
 
 	wf_store_relaxed(&t->kernel_word, 0);
-	wf_bucket_unlock(NULL, b);
-	wf_signals_open(t, mask);
+	wf_bucket_unlock(t, b, hold);
 	/* acquire: pairs with the release in wake_kernel_thread. */
 	while (wf_load_acquire(&t->kernel_word) == 0) {
 		int err = -EINTR;
@@ -207,12 +207,11 @@ WF_INLINE int refusal_locked(struct wf_thread *t, const struct wf_wait *w)
 }
 
 static WF_NOINLINE int refuse(struct wf_thread *t, struct wf_bucket *b,
-			      uint64_t mask, struct wf_thread *next,
-			      int refusal)
+			      struct wf_bucket_hold hold,
+			      struct wf_thread *next, int refusal)
 {
 	wf_store_relaxed(&t->wait_bucket, NULL);
-	wf_bucket_unlock(wf_bucket_vp(t), b);
-	wf_signals_open(t, mask);
+	wf_bucket_unlock(t, b, hold);
 	if (next != NULL)
 		wf_ready_woken(t, next);
 	return refusal;
@@ -220,12 +219,12 @@ static WF_NOINLINE int refuse(struct wf_thread *t, struct wf_bucket *b,
 
 /* No function gets a pointer to *w here, so its fields stay in registers. */
 WF_INLINE int wait_locked(struct wf_thread *t, struct wf_bucket *b,
-			  uint64_t mask, const struct wf_wait *w)
+			  struct wf_bucket_hold hold, const struct wf_wait *w)
 {
 	int refusal = refusal_locked(t, w);
 
 	if (refusal < 0)
-		return refuse(t, b, mask, w->next, refusal);
+		return refuse(t, b, hold, w->next, refusal);
 	t->wait_addr = w->addr;
 	t->wait_bits = w->bits;
 	t->wait_generation++; /* UFUTEX-4 */
@@ -235,16 +234,17 @@ WF_INLINE int wait_locked(struct wf_thread *t, struct wf_bucket *b,
 	if (WF_LIKELY(t->kind == WF_THREAD_MULTIPLEXED))
 		t = park_multiplexed(t, b, w->deadline_ns, w->next);
 	else
-		park_kernel_thread(t, b, mask, w->shared, w->shared_expected,
+		park_kernel_thread(t, b, hold, w->shared, w->shared_expected,
 				   w->deadline_ns);
 	return t->wait_result;
 }
 
 WF_LINK_INLINE int wf_ufutex_wait_locked(struct wf_thread *t,
-					 struct wf_bucket *b, uint64_t mask,
+					 struct wf_bucket *b,
+					 struct wf_bucket_hold hold,
 					 const struct wf_wait *w)
 {
-	return wait_locked(t, b, mask, w);
+	return wait_locked(t, b, hold, w);
 }
 
 /* One wait, in the runtime. Returns its result. */
@@ -252,10 +252,9 @@ WF_INLINE int wait_in(struct wf_thread *t, const struct wf_wait *w)
 {
 	struct wf_thread *waiter = wf_apart(t);
 	struct wf_bucket *b = wf_bucket_of(w->addr);
-	uint64_t mask = wf_signals_close(waiter);
+	struct wf_bucket_hold hold = wf_bucket_lock_to_wait(waiter, b);
 
-	wf_bucket_lock_to_wait(waiter, b);
-	return wait_locked(waiter, b, mask, w);
+	return wait_locked(waiter, b, hold, w);
 }
 
 /*

@@ -4,12 +4,12 @@
  *
  *     struct wf_bucket *b = wf_bucket_of(addr);
  *
- *     wf_bucket_lock(me, b);
+ *     struct wf_bucket_hold hold = wf_bucket_lock(me, b);
  *     wf_bucket_add_locked(b, t);
- *     wf_bucket_unlock(wf_bucket_vp(me), b);
+ *     wf_bucket_unlock(me, b, hold);
  *
- * The caller has in_runtime set and signals closed (wait/closed.h). `me` is as
- * in wf_ready_woken. Comments on a bucket's lock also hold for the owner of the
+ * The caller has in_runtime set. Signals are closed meanwhile (wait/closed.h).
+ * `me` is as in wf_ready_woken. Comments on a bucket's lock also hold for the owner of the
  * biased lock, which passes all buckets without a lock (wait/biased.h). But
  * then locking is no fence.
  */
@@ -20,6 +20,7 @@
 #include "os/mem.h"
 #include "sched/thread.h"
 #include "wait/biased.h"
+#include "wait/closed.h"
 
 /*
  * With a million waiters on as many words a list has 8 waiters. With 100,000
@@ -82,35 +83,45 @@ WF_INLINE struct wf_bucket *wf_bucket_of(const void *addr)
 	return &wf_bucket_table.buckets[((far * factor) >> shift) ^ near];
 }
 
-/* The VP that me owns, or NULL. */
-static inline struct wf_vp *wf_bucket_vp(const struct wf_thread *me)
+/* What the thread that locks a bucket keeps until it unlocks. */
+struct wf_bucket_hold {
+	struct wf_vp *vp; /* the caller's, or NULL */
+	uint64_t mask;	  /* of wf_signals_close; only if vp is NULL */
+};
+
+/* A caller with a VP is on a carrier, where no signal has to be closed. */
+WF_INLINE struct wf_bucket_hold wf_bucket_lock(const struct wf_thread *me,
+					       struct wf_bucket *b)
 {
-	return me != NULL ? wf_vp_of(me) : NULL;
+	struct wf_bucket_hold hold = { .vp = me != NULL ? wf_vp_of(me) : NULL };
+
+	if (WF_UNLIKELY(hold.vp == NULL) && me != NULL)
+		hold.mask = wf_signals_close(me);
+	wf_biased_lock(hold.vp, &b->lock);
+	return hold;
 }
 
-WF_INLINE void wf_bucket_lock(const struct wf_thread *me, struct wf_bucket *b)
+WF_INLINE void wf_bucket_unlock(const struct wf_thread *me, struct wf_bucket *b,
+				struct wf_bucket_hold hold)
 {
-	wf_biased_lock(wf_bucket_vp(me), &b->lock);
+	wf_biased_unlock(hold.vp, &b->lock);
+	if (WF_UNLIKELY(hold.vp == NULL) && me != NULL)
+		wf_signals_open(me, hold.mask);
 }
 
-/* `vp` is the VP that was locked with; it may have another owner by now. */
-static inline void wf_bucket_unlock(struct wf_vp *vp, struct wf_bucket *b)
-{
-	wf_biased_unlock(vp, &b->lock);
-}
-
-/* Locks a second bucket; false if another thread has its lock. */
-static inline bool wf_bucket_trylock_beside(const struct wf_thread *me,
+/*
+ * Locks a second bucket. `vp` is the caller's, as in its hold of the first.
+ * Returns false if another thread has its lock. */
+static inline bool wf_bucket_trylock_beside(struct wf_vp *vp,
 					    struct wf_bucket *b)
 {
-	return wf_biased_is_alone(wf_bucket_vp(me)) ||
+	return wf_biased_is_alone(vp) ||
 	       wf_spin_trylock(&b->lock, WF_RANK_BUCKET_BESIDE);
 }
 
-static inline void wf_bucket_lock_beside(const struct wf_thread *me,
-					 struct wf_bucket *b)
+static inline void wf_bucket_lock_beside(struct wf_vp *vp, struct wf_bucket *b)
 {
-	if (!wf_biased_is_alone(wf_bucket_vp(me)))
+	if (!wf_biased_is_alone(vp))
 		wf_spin_lock(&b->lock, WF_RANK_BUCKET_BESIDE);
 }
 
@@ -129,11 +140,11 @@ static inline void wf_bucket_unlock_beside(struct wf_bucket *b)
  * membarrier. A caller that does not wait after all stores NULL before it
  * unlocks.
  */
-static inline void wf_bucket_lock_to_wait(struct wf_thread *t,
-					  struct wf_bucket *b)
+WF_INLINE struct wf_bucket_hold wf_bucket_lock_to_wait(struct wf_thread *t,
+						       struct wf_bucket *b)
 {
 	wf_store_relaxed(&t->wait_bucket, b);
-	wf_bucket_lock(t, b);
+	return wf_bucket_lock(t, b);
 }
 
 /* The waiter after t, or NULL. */

@@ -8,6 +8,7 @@
 
 #include "sched/vp.h"
 #include "wait/ufutex.h"
+#include "wait/ufutex_bucket.h"
 
 /*
  * Ends wait number `generation` of t with `result` (-ETIMEDOUT, -EINTR), if t
@@ -54,12 +55,11 @@ struct wf_wait {
 
 /*
  * One wait of the caller, which is in the runtime, in no other wait, and has
- * locked the bucket with wf_bucket_lock_to_wait. The lock is released. `mask`
- * is the result of wf_signals_close. When the caller has left the runtime,
+ * locked the bucket with wf_bucket_lock_to_wait. The lock is released. When the caller has left the runtime,
  * wf_ufutex_result converts the result to that of wf_ufutex_wait.
  */
 int wf_ufutex_wait_locked(struct wf_thread *t, struct wf_bucket *b,
-			  uint64_t mask, const struct wf_wait *w);
+			  struct wf_bucket_hold hold, const struct wf_wait *w);
 int wf_ufutex_result(struct wf_thread *t, int result);
 
 /*

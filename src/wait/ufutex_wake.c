@@ -66,13 +66,11 @@ int wf_ufutex_wake(const void *addr, int nr, uint32_t bits)
 	struct wf_bucket *b = wf_bucket_of(addr);
 	struct wf_thread *me = wf_runtime_enter();
 	struct batch batch = { NULL, &batch.first };
-	uint64_t mask = wf_signals_close(me);
+	struct wf_bucket_hold hold = wf_bucket_lock(me, b);
 	int taken;
 
-	wf_bucket_lock(me, b);
 	taken = take_locked(b, addr, nr, bits, &batch);
-	wf_bucket_unlock(wf_bucket_vp(me), b);
-	wf_signals_open(me, mask);
+	wf_bucket_unlock(me, b, hold);
 	wake_batch(&batch, me);
 	wf_runtime_leave(me);
 	return taken;
@@ -113,17 +111,13 @@ struct wf_thread *wf_ufutex_take_first_locked(struct wf_bucket *b,
 void wf_ufutex_wake_first(struct wf_thread *me, const void *addr)
 {
 	struct wf_bucket *b = wf_bucket_of(addr);
-	/* Kernel threads of weft have no handlers. */
-	uint64_t mask = me != NULL ? wf_signals_close(me) : 0;
+	struct wf_bucket_hold hold = wf_bucket_lock(me, b);
 	struct wf_thread *t;
 
-	wf_bucket_lock(me, b);
 	t = wf_ufutex_take_first_locked(b, addr);
 	if (t != NULL)
 		wf_ready_prefetch(t, WF_LINES_OF_WAIT);
-	wf_bucket_unlock(wf_bucket_vp(me), b);
-	if (me != NULL)
-		wf_signals_open(me, mask);
+	wf_bucket_unlock(me, b, hold);
 	if (t != NULL)
 		wf_ready_woken(me, t);
 }
@@ -132,20 +126,18 @@ WF_INLINE int wake_one(struct wf_thread *me, const void *addr,
 		       wf_ufutex_decide_fn *decide, void *arg)
 {
 	struct wf_bucket *b = wf_bucket_of(addr);
-	uint64_t mask = wf_signals_close(me);
+	struct wf_bucket_hold hold = wf_bucket_lock(me, b);
 	struct wf_thread *t;
 	int token;
 	bool more;
 
-	wf_bucket_lock(me, b);
 	t = first_locked(b, addr, &more);
 	if (WF_LIKELY(t != NULL))
 		wf_ready_prefetch(t, WF_LINES_OF_WAIT);
 	token = decide(arg, t != NULL, more);
 	if (WF_LIKELY(t != NULL))
 		wf_bucket_take_locked(b, t, token);
-	wf_bucket_unlock(wf_bucket_vp(me), b);
-	wf_signals_open(me, mask);
+	wf_bucket_unlock(me, b, hold);
 	if (t != NULL)
 		wf_ready_woken(me, t);
 	return t != NULL ? 1 : 0;
@@ -171,13 +163,11 @@ bool wf_ufutex_is_waited(const void *addr)
 {
 	struct wf_bucket *b = wf_bucket_of(addr);
 	struct wf_thread *me = wf_runtime_enter();
-	uint64_t mask = wf_signals_close(me);
+	struct wf_bucket_hold hold = wf_bucket_lock(me, b);
 	bool is_waited, more;
 
-	wf_bucket_lock(me, b);
 	is_waited = first_locked(b, addr, &more) != NULL;
-	wf_bucket_unlock(wf_bucket_vp(me), b);
-	wf_signals_open(me, mask);
+	wf_bucket_unlock(me, b, hold);
 	wf_runtime_leave(me);
 	return is_waited;
 }
@@ -186,12 +176,10 @@ void wf_ufutex_change(const void *addr, wf_ufutex_change_fn *change, void *arg)
 {
 	struct wf_bucket *b = wf_bucket_of(addr);
 	struct wf_thread *me = wf_runtime_enter();
-	uint64_t mask = wf_signals_close(me);
+	struct wf_bucket_hold hold = wf_bucket_lock(me, b);
 
-	wf_bucket_lock(me, b);
 	change(arg);
-	wf_bucket_unlock(wf_bucket_vp(me), b);
-	wf_signals_open(me, mask);
+	wf_bucket_unlock(me, b, hold);
 	wf_runtime_leave(me);
 }
 
@@ -199,20 +187,22 @@ void wf_ufutex_change(const void *addr, wf_ufutex_change_fn *change, void *arg)
  * Locks both in the order of their addresses. So two requeues between the same
  * words, in opposite directions, do not wait for each other.
  */
-static void lock_two(const struct wf_thread *me, struct wf_bucket *a,
-		     struct wf_bucket *b)
+static struct wf_bucket_hold lock_two(const struct wf_thread *me,
+				      struct wf_bucket *a, struct wf_bucket *b)
 {
-	wf_bucket_lock(me, a < b ? a : b);
+	struct wf_bucket_hold hold = wf_bucket_lock(me, a < b ? a : b);
+
 	if (a != b)
-		wf_bucket_lock_beside(me, a < b ? b : a);
+		wf_bucket_lock_beside(hold.vp, a < b ? b : a);
+	return hold;
 }
 
 static void unlock_two(const struct wf_thread *me, struct wf_bucket *a,
-		       struct wf_bucket *b)
+		       struct wf_bucket *b, struct wf_bucket_hold hold)
 {
 	if (a != b)
 		wf_bucket_unlock_beside(a < b ? b : a);
-	wf_bucket_unlock(wf_bucket_vp(me), a < b ? a : b);
+	wf_bucket_unlock(me, a < b ? a : b, hold);
 }
 
 static int move_locked(struct wf_bucket *from_b, const void *from,
@@ -250,23 +240,21 @@ int wf_ufutex_requeue(const void *from, uint32_t expected, int nr_wake,
 	struct wf_bucket *from_b = wf_bucket_of(from);
 	struct wf_bucket *to_b = wf_bucket_of(to);
 	struct batch batch = { NULL, &batch.first };
+	struct wf_bucket_hold hold;
 	struct wf_thread *me;
-	uint64_t mask;
 	int nr;
 
 	if (wf_load_relaxed(word) != expected)
 		return -EAGAIN;
 	me = wf_runtime_enter();
-	mask = wf_signals_close(me);
-	lock_two(me, from_b, to_b);
+	hold = lock_two(me, from_b, to_b);
 	if (wf_load_relaxed(word) == expected) {
 		nr = take_locked(from_b, from, nr_wake, WF_UFUTEX_ANY, &batch);
 		nr += move_locked(from_b, from, to_b, to, nr_requeue);
 	} else {
 		nr = -EAGAIN;
 	}
-	unlock_two(me, from_b, to_b);
-	wf_signals_open(me, mask);
+	unlock_two(me, from_b, to_b, hold);
 	wake_batch(&batch, me);
 	wf_runtime_leave(me);
 	return nr;
@@ -278,18 +266,16 @@ int wf_ufutex_wake_or_move(const struct wf_ufutex_move *move)
 	struct wf_bucket *to_b = wf_bucket_of(move->to);
 	struct batch batch = { NULL, &batch.first };
 	struct wf_thread *me = wf_runtime_enter();
-	uint64_t mask = wf_signals_close(me);
+	struct wf_bucket_hold hold = lock_two(me, from_b, to_b);
 	int nr;
 
-	lock_two(me, from_b, to_b);
 	nr = move->plan(move->arg);
 	if (nr >= 0) {
 		nr = take_locked(from_b, move->from, nr, WF_UFUTEX_ANY, &batch);
 		nr += move_locked(from_b, move->from, to_b, move->to, INT_MAX);
 		move->gone(move->arg, nr);
 	}
-	unlock_two(me, from_b, to_b);
-	wf_signals_open(me, mask);
+	unlock_two(me, from_b, to_b, hold);
 	wake_batch(&batch, me);
 	wf_runtime_leave(me);
 	return nr;
@@ -297,45 +283,41 @@ int wf_ufutex_wake_or_move(const struct wf_ufutex_move *move)
 
 /* --- ending a wait without a wake --------------------------------------- */
 
-static bool end_wait_closed(struct wf_thread *t, const uint64_t *generation,
-			    int result, struct wf_thread *me)
+/* Locks the bucket in which t waits, and returns it; NULL if t does not wait. */
+static struct wf_bucket *lock_bucket_of(struct wf_thread *t,
+					const struct wf_thread *me,
+					struct wf_bucket_hold *ret_hold)
 {
-	struct wf_bucket *b;
-	bool is_ours;
-
 	for (;;) {
-		b = wf_load_relaxed(&t->wait_bucket);
+		struct wf_bucket *b = wf_load_relaxed(&t->wait_bucket);
+
 		if (b == NULL)
-			return false;
-		wf_bucket_lock(me, b);
+			return NULL;
+		*ret_hold = wf_bucket_lock(me, b);
 		if (wf_load_relaxed(&t->wait_bucket) == b)
-			break;
-		wf_bucket_unlock(wf_bucket_vp(me), b); /* moved by a requeue */
+			return b;
+		wf_bucket_unlock(me, b, *ret_hold); /* moved by a requeue */
 	}
-	is_ours = t->wait_addr != NULL &&
-		  (generation == NULL ? !t->wait_is_firm :
-					t->wait_generation == *generation);
-	if (is_ours)
-		wf_bucket_take_locked(b, t, result);
-	wf_bucket_unlock(wf_bucket_vp(me), b);
-	if (is_ours)
-		wf_ready_woken(me, t);
-	return is_ours;
 }
 
 static bool end_wait(struct wf_thread *t, const uint64_t *generation,
 		     int result, struct wf_thread *me)
 {
-	uint64_t mask;
-	bool ended;
+	struct wf_bucket_hold hold;
+	struct wf_bucket *b = lock_bucket_of(t, me, &hold);
+	bool is_ours;
 
-	/* Kernel threads of weft have no handlers. */
-	if (me == NULL)
-		return end_wait_closed(t, generation, result, me);
-	mask = wf_signals_close(me);
-	ended = end_wait_closed(t, generation, result, me);
-	wf_signals_open(me, mask);
-	return ended;
+	if (b == NULL)
+		return false;
+	is_ours = t->wait_addr != NULL &&
+		  (generation == NULL ? !t->wait_is_firm :
+					t->wait_generation == *generation);
+	if (is_ours)
+		wf_bucket_take_locked(b, t, result);
+	wf_bucket_unlock(me, b, hold);
+	if (is_ours)
+		wf_ready_woken(me, t);
+	return is_ours;
 }
 
 bool wf_ufutex_end_wait(struct wf_thread *t, uint64_t generation, int result,

@@ -401,11 +401,12 @@ static struct wf_thread *waiter_of(struct wf_word_place place)
 
 /* Locks b beside `held`, in any order: so a second bucket is only tried. */
 static bool lock_beside(const struct wf_thread *me, struct wf_bucket *b,
-			struct wf_bucket *held)
+			struct wf_bucket *held, struct wf_bucket_hold *ret_hold)
 {
 	if (held == NULL)
-		wf_bucket_lock(me, b);
-	return held == NULL || b == held || wf_bucket_trylock_beside(me, b);
+		*ret_hold = wf_bucket_lock(me, b);
+	return held == NULL || b == held ||
+	       wf_bucket_trylock_beside(wf_vp_of(me), b);
 }
 
 struct wf_thread *wf_word_take_waiter(struct wf_thread *me,
@@ -414,9 +415,10 @@ struct wf_thread *wf_word_take_waiter(struct wf_thread *me,
 {
 	const void *key = key_of(place);
 	struct wf_bucket *b = wf_bucket_of(key);
+	struct wf_bucket_hold hold;
 	struct wf_thread *t;
 
-	if (key == NULL || !lock_beside(me, b, held))
+	if (key == NULL || !lock_beside(me, b, held, &hold))
 		return NULL;
 	t = waiter_of(place);
 	if (t != NULL && key_of(place) == key && t->wait_addr == key) {
@@ -430,7 +432,7 @@ struct wf_thread *wf_word_take_waiter(struct wf_thread *me,
 		t = NULL; /* WORD-1 */
 	}
 	if (held == NULL)
-		wf_bucket_unlock(wf_bucket_vp(me), b);
+		wf_bucket_unlock(me, b, hold);
 	else if (b != held)
 		wf_bucket_unlock_beside(b);
 	return t;
