@@ -64,11 +64,19 @@ static WF_NOINLINE int clockwait_shared(sem_t *sem, clockid_t clock,
 		WF_CANCEL_POINT(wf_shared_sem_wait(sem, deadline_ns)));
 }
 
-static WF_NOINLINE int wait(sem_t *sem)
+/* The first call of a kernel thread, or a cancelled one. */
+static WF_NOINLINE int wait_first(sem_t *sem)
 {
-	struct wf_thread *t = wf_cancel_point_begin();
-	int rc = wf_sem_wait_slow(t, sem_of(sem), WF_FOREVER);
+	return wf_api_errno(WF_CANCEL_POINT(wf_sem_wait(sem_of(sem))));
+}
 
+/* The caller is t. */
+static WF_NOINLINE int wait(sem_t *sem, struct wf_thread *t)
+{
+	int rc;
+
+	t->at_cancel_point = true;
+	rc = wf_sem_wait_slow(t, sem_of(sem), WF_FOREVER);
 	return wf_api_errno(wf_cancel_point_leave(t, rc));
 }
 
@@ -79,9 +87,10 @@ WF_API_FAST(int, sem_wait, sem_t *sem)
 
 	if (WF_UNLIKELY(wf_sem_is_shared(sem_of(sem))))
 		return wait_shared(sem);
-	if (WF_UNLIKELY(t == NULL || wf_load_relaxed(&t->is_cancelled) ||
-			wf_sem_trywait(sem_of(sem)) != 0))
-		return wait(sem);
+	if (WF_UNLIKELY(t == NULL || wf_load_relaxed(&t->is_cancelled)))
+		return wait_first(sem);
+	if (WF_UNLIKELY(wf_sem_trywait(sem_of(sem)) != 0))
+		return wait(sem, t);
 	wf_sem_note(t, sem_of(sem));
 	return 0;
 }

@@ -39,8 +39,15 @@
 /* Stops the compiler, not the CPU, from moving memory accesses across. */
 #define wf_compiler_barrier() __asm__ volatile("" ::: "memory")
 
+/* The compiler may rely on x, which is true. */
+#define WF_ASSUME(x)                             \
+	do {                                     \
+		if (!(x))                        \
+			__builtin_unreachable(); \
+	} while (0)
+
 /*
- * Returns p, as a variable of its own for the compiler. A variable that is used
+ * Returns p, which is not NULL, as a variable of its own for the compiler. A variable that is used
  * on both sides of a context switch lies in memory from its beginning on,
  * because the switch clobbers all registers. Of p and the copy, the one that is
  * used on one side only stays in a register.
@@ -50,6 +57,7 @@ WF_INLINE void *wf_apart(const void *p)
 	uintptr_t copy = (uintptr_t)p;
 
 	__asm__("" : "+r"(copy));
+	WF_ASSUME(copy != 0);
 	return (void *)copy;
 }
 

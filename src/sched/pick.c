@@ -205,10 +205,12 @@ WF_INLINE uint64_t pop(struct wf_runq *queue)
 	return entry;
 }
 
-static bool is_elsewhere(void)
+/* With one VP there is nothing to steal. */
+WF_INLINE bool is_elsewhere(bool is_alone)
 {
 	return wf_inject_len(&wf_sched.inject) != 0 ||
-	       wf_load_relaxed(&wf_sched.stealable) != WF_STEALABLE_NONE;
+	       (!is_alone &&
+		wf_load_relaxed(&wf_sched.stealable) != WF_STEALABLE_NONE);
 }
 
 /*
@@ -317,13 +319,11 @@ take_or_search(struct wf_vp *vp, uint64_t entry, bool from_batch, bool is_any)
 	return t != NULL ? t : search(vp, is_any);
 }
 
-typedef bool take_entry_fn(struct wf_runq *queue, uint64_t *ret_entry);
-
 /*
  * The usual pick: the first entry of a queue is a thread that has run before.
  */
 WF_INLINE struct wf_thread *take_first_of(struct wf_vp *vp, bool is_any,
-					  take_entry_fn *take_entry)
+					  bool is_alone)
 {
 	struct wf_runq *queue = &vp->interactive;
 	uint64_t entry;
@@ -333,11 +333,12 @@ WF_INLINE struct wf_thread *take_first_of(struct wf_vp *vp, bool is_any,
 	vp->nr_next_picks = 0;
 	from_batch = wf_runq_is_empty(queue);
 	if (from_batch) {
-		if (!is_any || is_elsewhere())
+		if (!is_any || is_elsewhere(is_alone))
 			return search(vp, is_any);
 		queue = &vp->batch;
 	}
-	if (WF_UNLIKELY(!take_entry(queue, &entry)))
+	if (WF_UNLIKELY(is_alone ? !wf_runq_pop_alone(queue, &entry) :
+				   !wf_runq_pop(queue, &entry)))
 		return search(vp, is_any);
 	if (WF_UNLIKELY((entry & WF_ENTRY_NOT_STARTED) != 0))
 		return take_or_search(vp, entry, from_batch, is_any);
@@ -351,7 +352,7 @@ WF_INLINE struct wf_thread *take_first_of(struct wf_vp *vp, bool is_any,
 static WF_NOINLINE struct wf_thread *take_first_of_several(struct wf_vp *vp,
 							   bool is_any)
 {
-	return take_first_of(vp, is_any, wf_runq_pop);
+	return take_first_of(vp, is_any, false);
 }
 
 /* With one VP no other VP steals. */
@@ -359,7 +360,7 @@ WF_INLINE struct wf_thread *take_first(struct wf_vp *vp, bool is_any)
 {
 	if (wf_sched.nr_vps > 1)
 		return take_first_of_several(vp, is_any);
-	return take_first_of(vp, is_any, wf_runq_pop_alone);
+	return take_first_of(vp, is_any, true);
 }
 
 /* No batch thread unless is_any or the batch run queue is due. */
@@ -399,21 +400,36 @@ struct wf_thread *wf_queue_pick_other(struct wf_vp *vp, bool is_any)
 	return take_next(vp, is_any);
 }
 
+/* The thread of the next slot, whose entry is given. vp->pending is 0. */
+WF_INLINE struct wf_thread *run_next_slot(struct wf_vp *vp, uint64_t entry)
+{
+	struct wf_thread *t = wf_table_at((uint32_t)entry);
+
+	wf_store_relaxed(&vp->next_slot, WF_ENTRY_NONE); /* SCHED_QUEUE-3 */
+	vp->nr_next_picks++;
+	t->from_batch = false;
+	return t;
+}
+
 WF_INLINE struct wf_thread *pick_plain(struct wf_vp *vp)
 {
 	uint64_t entry = wf_load_relaxed(&vp->next_slot);
-	struct wf_thread *t;
 
 	if (entry == WF_ENTRY_NONE)
 		return take_first(vp, true);
 	if (WF_UNLIKELY(is_next_slot_over(vp)))
 		return search(vp, true);
-	/* Runs the thread that was woken last: vp->pending is 0. */
-	wf_store_relaxed(&vp->next_slot, WF_ENTRY_NONE); /* SCHED_QUEUE-3 */
-	vp->nr_next_picks++;
-	t = wf_table_at((uint32_t)entry);
-	t->from_batch = false;
-	return t;
+	return run_next_slot(vp, entry);
+}
+
+WF_LINK_INLINE struct wf_thread *wf_queue_pick_woken(struct wf_vp *vp)
+{
+	uint64_t entry = wf_load_relaxed(&vp->next_slot);
+
+	if (WF_UNLIKELY(entry == WF_ENTRY_NONE || is_next_slot_over(vp) ||
+			wf_load_relaxed(&vp->pending) != 0))
+		return NULL;
+	return run_next_slot(vp, entry);
 }
 
 WF_LINK_INLINE struct wf_thread *wf_queue_pick_plain(struct wf_vp *vp)

@@ -54,6 +54,8 @@ void wf_queue_push_remote(struct wf_vp *vp, const uint64_t *entries,
 
 /* The next thread to run on vp, or NULL. Owner only. */
 struct wf_thread *wf_queue_pick(struct wf_vp *vp);
+/* The usual case of the same, inline: the thread of the next slot, or NULL. */
+struct wf_thread *wf_queue_pick_woken(struct wf_vp *vp);
 
 /* The same for a caller that has read vp->pending as 0. */
 struct wf_thread *wf_queue_pick_plain(struct wf_vp *vp);

@@ -103,15 +103,27 @@ static WF_NOINLINE void wake(struct wf_thread *me, struct wf_thread *t)
 }
 
 /* The usual wake: t goes to the next slot of the waker's VP. */
-WF_LINK_INLINE void wf_ready_woken(struct wf_thread *me, struct wf_thread *t)
+WF_INLINE void ready_woken(struct wf_vp *vp, struct wf_thread *me,
+			   struct wf_thread *t)
 {
-	if (WF_UNLIKELY(!has_vp(me) || t->kind != WF_THREAD_MULTIPLEXED ||
+	if (WF_UNLIKELY(vp == NULL || t->kind != WF_THREAD_MULTIPLEXED ||
 			wf_thread_is_cpu_bound(me) ||
-			!wf_queue_is_plain_wake(me->vp, t))) {
+			!wf_queue_is_plain_wake(vp, t))) {
 		wake(me, t);
 		return;
 	}
 	/* SCHED_QUEUE-3 */
-	wf_store_relaxed(&me->vp->next_slot, wf_entry_started(t));
-	wf_queue_check_monitor(me->vp);
+	wf_store_relaxed(&vp->next_slot, wf_entry_started(t));
+	wf_queue_check_monitor(vp);
+}
+
+WF_LINK_INLINE void wf_ready_woken_on(struct wf_vp *vp, struct wf_thread *me,
+				      struct wf_thread *t)
+{
+	ready_woken(vp, me, t);
+}
+
+WF_LINK_INLINE void wf_ready_woken(struct wf_thread *me, struct wf_thread *t)
+{
+	ready_woken(me != NULL ? wf_vp_of(me) : NULL, me, t);
 }

@@ -14,6 +14,9 @@
  * with in_runtime set; NULL for weft's own kernel threads.
  */
 void wf_ready_woken(struct wf_thread *me, struct wf_thread *t);
+/* For a caller that knows its VP, or that it has none (NULL). */
+void wf_ready_woken_on(struct wf_vp *vp, struct wf_thread *me,
+		       struct wf_thread *t);
 
 /*
  * The carrier of vp if vp runs a thread that may be preempted for a woken one;

@@ -156,6 +156,7 @@ WF_LINK_INLINE void wf_switch_finish(struct wf_thread *t)
 }
 
 WF_INLINE const struct wf_context *prepare_plain(struct wf_thread *t,
+						 struct wf_vp *vp,
 						 struct wf_thread *next,
 						 wf_post_fn *post, void *arg)
 {
@@ -163,11 +164,11 @@ WF_INLINE const struct wf_context *prepare_plain(struct wf_thread *t,
 
 	set_post(c, post, arg);
 	if (next == NULL) {
-		make_idle(c, t->vp);
+		make_idle(c, vp);
 		c->loaded_tp = c->ctx.tp; /* SWITCH-3 */
 		return &c->ctx;
 	}
-	make_current(c, t->vp, next);
+	make_current(c, vp, next);
 	c->loaded_tp = next->ctx.tp; /* SWITCH-3 */
 	return &next->ctx;
 }
@@ -176,10 +177,10 @@ WF_INLINE const struct wf_context *prepare_plain(struct wf_thread *t,
  * True if the switch only switches. The registers that it need not exchange are
  * those of all threads: the gs base of each is 0 (sched/registers.h).
  */
-WF_INLINE bool is_plain(const struct wf_thread *t, const struct wf_thread *next)
+WF_INLINE bool is_plain(const struct wf_vp *vp, const struct wf_thread *next)
 {
 	return WF_LIKELY(next != NULL &&
-			 wf_load_relaxed(&t->vp->switch_work) == 0 &&
+			 wf_load_relaxed(&vp->switch_work) == 0 &&
 			 wf_cpu_gs_base() == 0);
 }
 
@@ -191,15 +192,17 @@ prepare_with_work(struct wf_thread *t, struct wf_thread *next, wf_post_fn *post,
 	wf_cpu_time_charge(t->carrier, t);
 	wf_registers_save(t);
 	t->carrier->plain_post = post;
-	return prepare_plain(t, next, post_and_work, arg);
+	return prepare_plain(t, t->vp, next, post_and_work, arg);
 }
 
 WF_LINK_INLINE const struct wf_context *
 wf_switch_prepare(struct wf_thread *t, struct wf_thread *next, wf_post_fn *post,
 		  void *arg)
 {
-	if (is_plain(t, next))
-		return prepare_plain(t, next, post, arg);
+	struct wf_vp *vp = t->vp;
+
+	if (is_plain(vp, next))
+		return prepare_plain(t, vp, next, post, arg);
 	return prepare_with_work(t, next, post, arg);
 }
 
@@ -223,11 +226,12 @@ WF_LINK_INLINE struct wf_thread *wf_switch_to(struct wf_thread *t,
 					      struct wf_thread *next,
 					      wf_post_fn *post, void *arg)
 {
+	struct wf_vp *vp = t->vp;
 	const struct wf_context *ctx;
 
-	if (!is_plain(t, next))
+	if (!is_plain(vp, next))
 		return switch_with_work(t, next, post, arg);
-	ctx = prepare_plain(t, next, post, arg);
+	ctx = prepare_plain(t, vp, next, post, arg);
 	next = wf_arch_switch(&t->ctx.sp, ctx->sp, ctx->tp, next);
 	t = wf_apart(next); /* SWITCH-6 */
 	finish(t);

@@ -250,9 +250,9 @@ WF_INLINE bool count_in_and_release(void *arg)
 }
 
 /* The caller, left by a jump, was woken: wakes the next waiter instead. */
-static int pass_on_locked(void *arg, bool found, bool more)
+static int pass_on_locked(void *arg, const struct wf_thread *first)
 {
-	if (found)
+	if (first != NULL)
 		count_out_locked(arg);
 	return WF_WOKEN_LAST;
 }
@@ -435,13 +435,13 @@ static void count_up_locked(struct wf_cond *c)
 	wf_store_relaxed(&c->seq, wf_load_relaxed(&c->seq) + 1);
 }
 
-/* Under the bucket's lock. A found thread is counted, so the object exists. */
-WF_INLINE int signal_locked(void *arg, bool found, bool more)
+/* Under the bucket's lock. The first waiter is counted, so the object exists. */
+WF_INLINE int signal_locked(void *arg, const struct wf_thread *first)
 {
 	struct change *change = arg;
 
 	count_up_locked(change->cond); /* COND-2 */
-	if (WF_LIKELY(found))
+	if (WF_LIKELY(first != NULL))
 		count_out_locked(change);
 	return WF_WOKEN_LAST; /* moves no thread to the mutex */
 }

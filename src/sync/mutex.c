@@ -166,9 +166,9 @@ static int park(struct waiter *w, uint32_t word, int64_t deadline_ns)
 				    deadline_ns, &w->note);
 }
 
-static int note_more(void *arg, bool found, bool more)
+static int note_more(void *arg, const struct wf_thread *first)
 {
-	return more ? WF_WOKEN_MORE : WF_WOKEN_LAST;
+	return wf_ufutex_has_more(first) ? WF_WOKEN_MORE : WF_WOKEN_LAST;
 }
 
 /* MUTEX-5 */
@@ -334,14 +334,14 @@ bool wf_mutex_expect_waiters(struct wf_mutex *m)
 }
 
 /* Under the bucket's lock: no thread can begin or end a wait on the word. */
-static int hand_over(void *arg, bool found, bool more)
+static int hand_over(void *arg, const struct wf_thread *first)
 {
 	struct wf_mutex *m = arg;
 	uint32_t word = WF_MUTEX_FREE;
 
-	if (found)
+	if (first != NULL)
 		word = WF_MUTEX_LOCKED;
-	if (found && more)
+	if (wf_ufutex_has_more(first))
 		word |= WF_MUTEX_CONTENDED | WF_MUTEX_HANDOFF; /* MUTEX-4 */
 	/*
 	 * release: publishes the section; pairs with the acquire of the thread

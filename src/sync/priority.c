@@ -170,7 +170,7 @@ static struct wf_boost_waiter *hand_over_locked(struct wf_mutex *m)
 }
 
 /* PRIORITY-3 */
-static int grant(void *waiter, bool found, bool more)
+static int grant(void *waiter, const struct wf_thread *first)
 {
 	/* release: publishes the section; pairs with lock_inherit(). */
 	wf_store_release(&((struct wf_boost_waiter *)waiter)->is_granted, 1);

@@ -176,15 +176,15 @@ struct post {
 	bool is_too_many;
 };
 
-WF_INLINE int post_locked(void *arg, bool found, bool more)
+WF_INLINE int post_locked(void *arg, const struct wf_thread *first)
 {
 	struct post *post = arg;
 	_Atomic uint32_t *word = &post->sem->word;
-	uint32_t mark = more ? WF_SEM_WAITED : 0;
-	uint32_t old;
+	uint32_t mark, old;
 
-	if (WF_LIKELY(found && !post->gives_back))
+	if (WF_LIKELY(first != NULL && !post->gives_back))
 		return HANDED; /* SEM-2, SEM-4 */
+	mark = wf_ufutex_has_more(first) ? WF_SEM_WAITED : 0;
 	old = wf_load_relaxed(word);
 	do {
 		post->is_too_many = (old & ~WF_SEM_WAITED) == SEM_VALUE_MAX;

@@ -67,8 +67,10 @@
 static void unlock_after_switch(struct wf_carrier *c, void *bucket)
 {
 	struct wf_bucket *b = bucket;
+	struct wf_vp *vp = wf_load_relaxed(&c->vp);
 
-	wf_biased_unlock(wf_load_relaxed(&c->vp), &b->lock); /* UFUTEX-2 */
+	WF_ASSUME(vp != NULL);		/* t had it, and a switch keeps it */
+	wf_biased_unlock(vp, &b->lock); /* UFUTEX-2 */
 }
 
 static WF_NOINLINE struct wf_thread *take_of_words(struct wf_thread *t,
@@ -84,7 +86,8 @@ static WF_NOINLINE struct wf_thread *take_of_words(struct wf_thread *t,
  * The thread to run next while t holds b, or NULL. It is t if t waits for a
  * word that has changed.
  */
-WF_INLINE struct wf_thread *pick_next(struct wf_thread *t, struct wf_bucket *b)
+static WF_NOINLINE struct wf_thread *pick_any(struct wf_thread *t,
+					      struct wf_bucket *b)
 {
 	struct wf_thread *next = wf_queue_pick(t->vp);
 
@@ -92,10 +95,10 @@ WF_INLINE struct wf_thread *pick_next(struct wf_thread *t, struct wf_bucket *b)
 }
 
 /*
- * Switches to next, the result of pick_next. The lock is released. Returns t,
- * as wf_switch_to does.
+ * Switches to next, the result of pick_any. The lock is released. Returns t, as
+ * wf_switch_to does.
  */
-WF_INLINE struct wf_thread *
+static WF_NOINLINE struct wf_thread *
 switch_away(struct wf_thread *t, struct wf_bucket *b, struct wf_thread *next)
 {
 	if (WF_LIKELY(next != NULL && next != t))
@@ -112,7 +115,7 @@ static WF_NOINLINE void park_timed(struct wf_thread *t, struct wf_bucket *b,
 	int64_t ends_ns = wf_timer_add(t, deadline_ns);
 
 	if (next == NULL)
-		next = pick_next(t, b);
+		next = pick_any(t, b);
 	if (next != NULL)
 		wf_idle_check_timer(ends_ns);
 	switch_away(t, b, next);
@@ -120,17 +123,21 @@ static WF_NOINLINE void park_timed(struct wf_thread *t, struct wf_bucket *b,
 }
 
 /* Returns t, as wf_switch_to does. */
-WF_INLINE struct wf_thread *park_multiplexed(struct wf_thread *t,
-					     struct wf_bucket *b,
-					     int64_t deadline_ns,
-					     struct wf_thread *next)
+WF_INLINE struct wf_thread *
+park_multiplexed(struct wf_thread *t, struct wf_vp *vp, struct wf_bucket *b,
+		 int64_t deadline_ns, struct wf_thread *next)
 {
 	wf_thread_end_stay(t);
-	wf_count_own(&t->vp->counters, parks);
-	if (WF_LIKELY(deadline_ns == WF_FOREVER))
-		return switch_away(t, b, next != NULL ? next : pick_next(t, b));
-	park_timed(t, b, deadline_ns, next);
-	return t;
+	wf_count_own(&vp->counters, parks);
+	if (WF_UNLIKELY(deadline_ns != WF_FOREVER)) {
+		park_timed(t, b, deadline_ns, next);
+		return t;
+	}
+	if (next == NULL)
+		next = wf_queue_pick_woken(vp);
+	if (WF_LIKELY(next != NULL))
+		return wf_switch_to(t, next, unlock_after_switch, b);
+	return switch_away(t, b, pick_any(t, b));
 }
 
 static WF_NOINLINE bool may_interrupt(struct wf_thread *t)
@@ -231,8 +238,8 @@ WF_INLINE int wait_locked(struct wf_thread *t, struct wf_bucket *b,
 	t->wait_since = wf_monitor_time();
 	t->wait_kind = (uint8_t)w->kind;
 	wf_bucket_add_locked(b, t);
-	if (WF_LIKELY(t->kind == WF_THREAD_MULTIPLEXED))
-		t = park_multiplexed(t, b, w->deadline_ns, w->next);
+	if (WF_LIKELY(hold.vp != NULL))
+		t = park_multiplexed(t, hold.vp, b, w->deadline_ns, w->next);
 	else
 		park_kernel_thread(t, b, hold, w->shared, w->shared_expected,
 				   w->deadline_ns);

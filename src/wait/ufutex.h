@@ -114,13 +114,14 @@ int wf_ufutex_wake(const void *addr, int nr, uint32_t bits);
 
 /*
  * Wakes at most one waiter. decide() runs under the bucket's lock, after the
- * waiter is chosen and before it is woken, also if there is no waiter. It may
- * store to the object's word: no thread can begin or end a wait on addr
- * meanwhile. It returns the token that the waiter's wf_ufutex_wait returns, 0
- * or more. `more` is true if other threads still wait. decide() must not fault
- * or block.
+ * waiter is chosen and before it is woken, also if there is no waiter: `first`
+ * is NULL then. decide() may store to the object's word: no thread can begin or
+ * end a wait on addr meanwhile. It returns the token that the waiter's
+ * wf_ufutex_wait returns, 0 or more. It must not fault or block.
  */
-typedef int wf_ufutex_decide_fn(void *arg, bool found, bool more);
+typedef int wf_ufutex_decide_fn(void *arg, const struct wf_thread *first);
+/* Only for decide(): do other threads wait for addr besides `first`? */
+bool wf_ufutex_has_more(const struct wf_thread *first);
 int wf_ufutex_wake_one(const void *addr, wf_ufutex_decide_fn *decide,
 		       void *arg);
 

@@ -86,22 +86,26 @@ WF_INLINE struct wf_thread *next_of_word_locked(const struct wf_bucket *b,
 	return t;
 }
 
-WF_INLINE struct wf_thread *first_locked(struct wf_bucket *b, const void *addr,
-					 bool *ret_more)
+WF_INLINE struct wf_thread *first_locked(struct wf_bucket *b, const void *addr)
 {
-	struct wf_thread *first = next_of_word_locked(b, b->first, addr);
+	return next_of_word_locked(b, b->first, addr);
+}
 
-	*ret_more = first != NULL &&
-		    next_of_word_locked(b, wf_bucket_after_locked(b, first),
-					addr) != NULL;
-	return first;
+WF_LINK_INLINE bool wf_ufutex_has_more(const struct wf_thread *first)
+{
+	const struct wf_bucket *b;
+
+	if (first == NULL)
+		return false;
+	b = wf_load_relaxed(&first->wait_bucket);
+	return next_of_word_locked(b, wf_bucket_after_locked(b, first),
+				   first->wait_addr) != NULL;
 }
 
 struct wf_thread *wf_ufutex_take_first_locked(struct wf_bucket *b,
 					      const void *addr)
 {
-	bool more;
-	struct wf_thread *t = first_locked(b, addr, &more);
+	struct wf_thread *t = first_locked(b, addr);
 
 	if (t != NULL)
 		wf_bucket_take_locked(b, t, 0);
@@ -119,7 +123,7 @@ void wf_ufutex_wake_first(struct wf_thread *me, const void *addr)
 		wf_ready_prefetch(t, WF_LINES_OF_WAIT);
 	wf_bucket_unlock(me, b, hold);
 	if (t != NULL)
-		wf_ready_woken(me, t);
+		wf_ready_woken_on(hold.vp, me, t);
 }
 
 WF_INLINE int wake_one(struct wf_thread *me, const void *addr,
@@ -129,17 +133,16 @@ WF_INLINE int wake_one(struct wf_thread *me, const void *addr,
 	struct wf_bucket_hold hold = wf_bucket_lock(me, b);
 	struct wf_thread *t;
 	int token;
-	bool more;
 
-	t = first_locked(b, addr, &more);
+	t = first_locked(b, addr);
 	if (WF_LIKELY(t != NULL))
 		wf_ready_prefetch(t, WF_LINES_OF_WAIT);
-	token = decide(arg, t != NULL, more);
+	token = decide(arg, t);
 	if (WF_LIKELY(t != NULL))
 		wf_bucket_take_locked(b, t, token);
 	wf_bucket_unlock(me, b, hold);
 	if (t != NULL)
-		wf_ready_woken(me, t);
+		wf_ready_woken_on(hold.vp, me, t);
 	return t != NULL ? 1 : 0;
 }
 
@@ -164,9 +167,9 @@ bool wf_ufutex_is_waited(const void *addr)
 	struct wf_bucket *b = wf_bucket_of(addr);
 	struct wf_thread *me = wf_runtime_enter();
 	struct wf_bucket_hold hold = wf_bucket_lock(me, b);
-	bool is_waited, more;
+	bool is_waited;
 
-	is_waited = first_locked(b, addr, &more) != NULL;
+	is_waited = first_locked(b, addr) != NULL;
 	wf_bucket_unlock(me, b, hold);
 	wf_runtime_leave(me);
 	return is_waited;

@@ -322,16 +322,22 @@ bool wf_ufutex_is_waited(const void *addr)
 	return is_waited;
 }
 
+/* decide() gets a waiter of this file in place of a thread. */
+bool wf_ufutex_has_more(const struct wf_thread *first)
+{
+	struct waiter *w = (struct waiter *)first;
+
+	return w != NULL && next_of(&w->link, w->addr, WF_UFUTEX_ANY) != NULL;
+}
+
 int wf_ufutex_wake_one(const void *addr, wf_ufutex_decide_fn *decide, void *arg)
 {
 	struct waiter *w;
-	bool more;
 	int token;
 
 	enter();
 	w = next_of(&waiters, addr, WF_UFUTEX_ANY);
-	more = w != NULL && next_of(&w->link, addr, WF_UFUTEX_ANY) != NULL;
-	token = decide(arg, w != NULL, more);
+	token = decide(arg, (const struct wf_thread *)w);
 	if (w != NULL)
 		finish(w, token);
 	pthread_mutex_unlock(&lock);
