@@ -35,10 +35,8 @@ static inline struct wf_thread *wf_cancel_point_begin(void)
 	return t;
 }
 
-/* For calls that have left the runtime last: no work is pending then. */
-static inline int wf_cancel_point_leave(struct wf_thread *t, int rc)
+static inline int wf_cancel_point_result(struct wf_thread *t, int rc)
 {
-	t->at_cancel_point = false;
 	if (WF_LIKELY(rc >= 0))
 		return rc;
 	if (WF_UNLIKELY(wf_load_relaxed(&t->is_cancelled)))
@@ -50,7 +48,14 @@ static inline int wf_cancel_point_end(struct wf_thread *t, int rc)
 {
 	t->at_cancel_point = false;
 	wf_runtime_do_work(t);
-	return wf_cancel_point_leave(t, rc);
+	return wf_cancel_point_result(t, rc);
+}
+
+/* The same for a call that has left the runtime last: it has done the work. */
+static inline int wf_cancel_point_leave(struct wf_thread *t, int rc)
+{
+	t->at_cancel_point = false;
+	return wf_cancel_point_result(t, rc);
 }
 
 #define WF_CANCEL_POINT(expr)                                   \

@@ -81,11 +81,13 @@ static struct wf_thread *made_by_weft(pthread_t thread)
 
 WF_API(int, pthread_join, pthread_t thread, void **ret_result)
 {
-	struct wf_thread *t = made_by_weft(thread);
+	struct wf_thread *t = made_by_weft(thread), *me;
 
 	if (WF_UNLIKELY(t == NULL))
 		return wf_real.pthread_join(thread, ret_result);
-	return -WF_CANCEL_POINT(wf_thread_join(t, ret_result, INT64_MAX));
+	me = wf_cancel_point_begin();
+	return -wf_cancel_point_leave(me, wf_thread_join(me, t, ret_result,
+							 INT64_MAX));
 }
 
 WF_API(int, pthread_tryjoin_np, pthread_t thread, void **ret_result)
@@ -100,7 +102,7 @@ WF_API(int, pthread_tryjoin_np, pthread_t thread, void **ret_result)
 static WF_NOINLINE int join(struct wf_thread *t, void **ret_result,
 			    int64_t deadline_ns)
 {
-	return wf_thread_join(t, ret_result, deadline_ns);
+	return wf_thread_join(wf_thread_self(), t, ret_result, deadline_ns);
 }
 
 /*

@@ -7,8 +7,8 @@
  *
  * RUNQ-1. head <= tail <= head + WF_RUNQ_SIZE (positions wrap, differences do
  *     not).
- * RUNQ-2. Only the owner moves tail, and only upwards. Only the owner moves
- *     head down.
+ * RUNQ-2. Only the owner moves tail, and down only where no other thread takes
+ *     (wf_runq_remove_last_alone). Only the owner moves head down.
  * RUNQ-3. A slot with a position in [head, tail) is never written.
  * RUNQ-4. Every move of head changes the version. So a CAS on head that
  *     succeeds proves that head stood still since it was read. The slots read

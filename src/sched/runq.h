@@ -132,6 +132,20 @@ static inline bool wf_runq_pop_alone(struct wf_runq *q, uint64_t *ret_entry)
 }
 
 /*
+ * For the same owner: removes the last entry if `low` is its lower half. Other
+ * threads that read the length may see it one too small meanwhile.
+ */
+static inline void wf_runq_remove_last_alone(struct wf_runq *q, uint32_t low)
+{
+	uint32_t tail = wf_load_relaxed(&q->tail);
+
+	if ((uint32_t)wf_load_relaxed(&q->slot[(tail - 1) & WF_RUNQ_MASK]) ==
+		    low &&
+	    !wf_runq_is_empty(q))
+		wf_store_relaxed(&q->tail, tail - 1);
+}
+
+/*
  * For any thread. Returns the entry at place n from the first. If the queue
  * changes meanwhile, it may return an entry that has left, or 0.
  */

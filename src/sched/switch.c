@@ -195,17 +195,6 @@ prepare_with_work(struct wf_thread *t, struct wf_thread *next, wf_post_fn *post,
 	return prepare_plain(t, t->vp, next, post_and_work, arg);
 }
 
-WF_LINK_INLINE const struct wf_context *
-wf_switch_prepare(struct wf_thread *t, struct wf_thread *next, wf_post_fn *post,
-		  void *arg)
-{
-	struct wf_vp *vp = t->vp;
-
-	if (is_plain(vp, next))
-		return prepare_plain(t, vp, next, post, arg);
-	return prepare_with_work(t, next, post, arg);
-}
-
 /*
  * For all switches that are not plain, and where loading the thread register
  * takes a system call: WF_REGISTERS_NO_GSBASE is set then.
@@ -220,6 +209,33 @@ static WF_NOINLINE struct wf_thread *switch_with_work(struct wf_thread *t,
 	t = wf_switch_load(&t->ctx.sp, ctx, next); /* SWITCH-6 */
 	finish(t);
 	return t;
+}
+
+static WF_NOINLINE WF_NORETURN void abandon_with_work(struct wf_thread *t,
+						      struct wf_thread *next,
+						      wf_post_fn *post,
+						      void *arg)
+{
+	const struct wf_context *ctx = prepare_with_work(t, next, post, arg);
+	void *dead;
+
+	if (WF_LIKELY(!wf_switch_needs_syscall))
+		wf_arch_leave(ctx->sp, ctx->tp, next);
+	wf_arch_switch_syscall(&dead, ctx->sp, ctx->tp, next);
+	__builtin_unreachable();
+}
+
+WF_LINK_INLINE void wf_switch_abandon(struct wf_thread *t,
+				      struct wf_thread *next, wf_post_fn *post,
+				      void *arg)
+{
+	struct wf_vp *vp = t->vp;
+	const struct wf_context *ctx;
+
+	if (!is_plain(vp, next))
+		abandon_with_work(t, next, post, arg);
+	ctx = prepare_plain(t, vp, next, post, arg);
+	wf_arch_leave(ctx->sp, ctx->tp, next);
 }
 
 WF_LINK_INLINE struct wf_thread *wf_switch_to(struct wf_thread *t,

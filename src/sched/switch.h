@@ -32,13 +32,6 @@ struct wf_thread *wf_switch_to(struct wf_thread *t, struct wf_thread *next,
 			       wf_post_fn *post, void *arg);
 
 /*
- * Does all of a switch except that the caller has to load the returned context.
- */
-const struct wf_context *wf_switch_prepare(struct wf_thread *t,
-					   struct wf_thread *next,
-					   wf_post_fn *post, void *arg);
-
-/*
  * Saves the present context and loads ctx, which is next's. Returns the thread
  * that runs when the saved context continues (SWITCH-6).
  */
@@ -55,18 +48,8 @@ WF_INLINE struct wf_thread *wf_switch_load(void **save_sp,
  * Leaves a context that is saved elsewhere or dead, for `next` or, if that is
  * NULL, the carrier's own. Any stack. Inline (arch/x86_64/switch.h).
  */
-WF_NORETURN WF_INLINE void wf_switch_abandon(struct wf_thread *t,
-					     struct wf_thread *next,
-					     wf_post_fn *post, void *arg)
-{
-	const struct wf_context *ctx = wf_switch_prepare(t, next, post, arg);
-	void *dead;
-
-	if (WF_LIKELY(!wf_switch_needs_syscall))
-		wf_arch_leave(ctx->sp, ctx->tp, next);
-	wf_arch_switch_syscall(&dead, ctx->sp, ctx->tp, next);
-	__builtin_unreachable();
-}
+WF_NORETURN void wf_switch_abandon(struct wf_thread *t, struct wf_thread *next,
+				   wf_post_fn *post, void *arg);
 
 /*
  * Switches to the carrier's own context and returns t, as wf_switch_to does. t

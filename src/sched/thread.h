@@ -253,28 +253,35 @@ struct wf_thread {
 	_Atomic uint32_t exit_state; /* enum wf_exit_state */
 	struct wf_sigqueue sigqueue; /* for this thread, not yet delivered */
 	/* The creator clears what follows, up to `generation`. */
-	_Atomic uint64_t sigwait_set;  /* the signals of a sigwait; self */
-	bool is_suspended;	       /* in sigsuspend, before any handler;
+	_Atomic uint64_t sigwait_set; /* the signals of a sigwait; self */
+	bool is_suspended;	      /* in sigsuspend, before any handler;
 					* self */
-	bool takes_signal;	       /* in_runtime, and yet a handler may run
+	bool takes_signal;	      /* in_runtime, and yet a handler may run
 					* at this point; self */
-	bool wait_is_firm;	       /* no signal interrupts the wait; self,
+	bool wait_is_firm;	      /* no signal interrupts the wait; self,
 					* bucket */
-	bool is_first;		       /* thread 0: the process's first */
-	bool has_affinity;	       /* CPUs other than the process's */
-	uint8_t rt_list;	       /* the list that has it, 0 if none;
+	bool is_first;		      /* thread 0: the process's first */
+	bool has_affinity;	      /* CPUs other than the process's */
+	uint8_t rt_list;	      /* the list that has it, 0 if none;
 					* REALTIME-3 */
-	uint16_t nr_handoffs;	       /* in a row; monitor */
-	uint32_t generation;	       /* of the slot's use; creator */
-	int8_t sched_priority;	       /* set by the program */
-	uint8_t sched_policy : 4;      /* set by the program */
-	uint8_t resets_on_fork : 1;    /* SCHED_RESET_ON_FORK */
-	uint8_t libc_knows_policy : 1; /* as libc would store it */
-	uint8_t made_with_policy : 1;  /* PTHREAD_EXPLICIT_SCHED */
-	bool holds_signals;	       /* no handler while its TLS is
+	uint16_t nr_handoffs;	      /* in a row; monitor */
+	uint32_t generation;	      /* of the slot's use; creator */
+	union {
+		struct {
+			int8_t sched_priority;	       /* set by the program */
+			uint8_t sched_policy : 4;      /* set by the program */
+			uint8_t resets_on_fork : 1;    /* SCHED_RESET_ON_FORK */
+			uint8_t libc_knows_policy : 1; /* as libc would store
+							* it */
+			uint8_t made_with_policy : 1;  /* PTHREAD_EXPLICIT_SCHED
+							*/
+		};
+		uint16_t policy; /* all five */
+	};
+	bool holds_signals; /* no handler while its TLS is
 					* incomplete: starting or ending;
 					* self */
-	bool is_dirty;		       /* the next user of the slot has to write
+	bool is_dirty;	    /* the next user of the slot has to write
 					* the TCB as a whole; as slot */
 	union {
 		uint64_t suspended_mask; /* restored after sigsuspend; self */

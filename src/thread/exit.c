@@ -115,9 +115,11 @@ static void announce_to_joiner(struct wf_carrier *c, void *arg)
 {
 	struct wf_thread *t = arg;
 	struct wf_bucket *b = wf_load_relaxed(&t->wait_bucket);
+	struct wf_vp *vp = wf_load_relaxed(&c->vp);
 
+	WF_ASSUME(vp != NULL); /* t had it, and a switch keeps it */
 	wf_store_relaxed(&t->wait_bucket, NULL);
-	set_done_and_unlock(wf_load_relaxed(&c->vp), b, t, WF_EXIT_JOINABLE);
+	set_done_and_unlock(vp, b, t, WF_EXIT_JOINABLE);
 }
 
 /* True if this first waiter of a bucket is a joiner of t that a VP may run. */

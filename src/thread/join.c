@@ -50,19 +50,26 @@ static bool is_circle(const struct wf_thread *t, const struct wf_thread *me)
 			   !wf_load_relaxed(&t->is_cancelled));
 }
 
-/* Registers the caller as the joiner of t. */
+/*
+ * Registers the caller as the joiner of t. Returns exit_state, which does not
+ * change before the bucket is unlocked, or an error.
+ */
 WF_INLINE int begin_locked(struct wf_thread *t, struct wf_thread *me)
 {
-	if (is_gone(t))
-		return -ESRCH;
-	if ((wf_load_relaxed(&t->exit_state) & WF_EXIT_DETACHED) != 0)
+	/* acquire: pairs with the release of DONE in exit.c */
+	uint32_t state = wf_load_acquire(&t->exit_state);
+	uint32_t joiner = wf_load_relaxed(&t->joiner);
+
+	if (WF_UNLIKELY(joiner != 0 && (state & WF_EXIT_DONE) != 0))
+		return -ESRCH; /* as is_gone() */
+	if ((state & WF_EXIT_DETACHED) != 0)
 		return -EINVAL;
 	if (is_circle(t, me))
 		return -EDEADLK;
-	if (wf_load_relaxed(&t->joiner) != 0)
+	if (joiner != 0)
 		return -EINVAL;
 	wf_store_relaxed(&t->joiner, me->index); /* JOIN-1 */
-	return 0;
+	return (int)state;
 }
 
 /*
@@ -71,12 +78,17 @@ WF_INLINE int begin_locked(struct wf_thread *t, struct wf_thread *me)
  */
 WF_INLINE struct wf_thread *claim(struct wf_thread *t, struct wf_thread *me)
 {
+	struct wf_vp *vp = me->vp;
+
 	if (wf_load_relaxed(&t->not_started) == 0 ||
-	    wf_load_relaxed(&me->vp->pending) != 0 || /* urgent work */
+	    wf_load_relaxed(&vp->pending) != 0 || /* urgent work */
 	    !wf_thread_claim(t, t->generation))
 		return NULL;
-	wf_count_own(&me->vp->counters, claims);
-	wf_start_prepare(t, &me->vp->pool);
+	/* With several VPs the entry stays, and the next pick drops it. */
+	if (wf_sched.nr_vps == 1)
+		wf_runq_remove_last_alone(&vp->interactive, t->index);
+	wf_count_own(&vp->counters, claims);
+	wf_start_prepare(t, &vp->pool);
 	return t;
 }
 
@@ -156,15 +168,14 @@ WF_INLINE int join_in(struct wf_thread *t, struct wf_thread *me,
 	struct wf_thread *joined = wf_apart(t), *joiner = wf_apart(me);
 	struct wf_bucket *b = wf_bucket_of(&joined->exit_state);
 	struct wf_wait w = { .addr = &joined->exit_state,
-			     .expected = WF_EXIT_JOINABLE,
+			     .is_compared = true, /* by begin_locked() */
 			     .bits = WF_UFUTEX_ANY,
 			     .kind = WF_WAIT_JOIN,
 			     .deadline_ns = deadline_ns };
 	struct wf_bucket_hold hold = wf_bucket_lock_to_wait(joiner, b);
-	int result = -ERESTART, err;
+	int state = begin_locked(joined, joiner), result = -ERESTART;
 
-	err = begin_locked(joined, joiner);
-	if (err == 0 && !is_done(joined) &&
+	if (state == WF_EXIT_JOINABLE &&
 	    joiner->kind == WF_THREAD_MULTIPLEXED) {
 		joiner->interrupted = false;
 		joiner->wait_was_moved = false;
@@ -175,8 +186,10 @@ WF_INLINE int join_in(struct wf_thread *t, struct wf_thread *me,
 		wf_store_relaxed(&joiner->wait_bucket, NULL);
 		wf_bucket_unlock(joiner, b, hold);
 	}
-	if (WF_LIKELY(err < 0 || is_done(t)))
-		return err;
+	if (WF_UNLIKELY(state < 0))
+		return state;
+	if (WF_LIKELY(is_done(t)))
+		return 0;
 	return wait_on(t, me, deadline_ns, result);
 }
 
@@ -194,11 +207,12 @@ WF_INLINE int finish_join(struct wf_thread *t, struct wf_thread *me, int err,
 	return err;
 }
 
-WF_LINK_INLINE int wf_thread_join(struct wf_thread *t, void **ret_result,
-				  int64_t deadline_ns)
+WF_LINK_INLINE int wf_thread_join(struct wf_thread *self, struct wf_thread *t,
+				  void **ret_result, int64_t deadline_ns)
 {
-	struct wf_thread *me = wf_runtime_enter();
+	struct wf_thread *me = wf_apart(self);
 
+	wf_runtime_enter_as(me);
 	return finish_join(t, me, join_in(t, me, deadline_ns), ret_result);
 }
 
@@ -207,15 +221,15 @@ int wf_thread_tryjoin(struct wf_thread *t, void **ret_result)
 	struct wf_bucket *b = wf_bucket_of(&t->exit_state);
 	struct wf_bucket_hold hold;
 	struct wf_thread *me;
-	int err;
+	int state;
 
 	if (!is_done(t))
 		return -EBUSY;
 	me = wf_runtime_enter();
 	hold = wf_bucket_lock(me, b);
-	err = begin_locked(t, me);
+	state = begin_locked(t, me);
 	wf_bucket_unlock(me, b, hold);
-	return finish_join(t, me, err, ret_result);
+	return finish_join(t, me, state < 0 ? state : 0, ret_result);
 }
 
 int wf_thread_detach(struct wf_thread *t)

@@ -4,7 +4,7 @@
  *
  *     err = wf_thread_create(&params, start, arg, &handle);
  *     if (err == 0)
- *             err = wf_thread_join(wf_thread_of(handle), &result, deadline);
+ *             err = wf_thread_join(me, wf_thread_of(handle), &result, deadline);
  */
 #ifndef WEFT_THREAD_LIFECYCLE_H
 #define WEFT_THREAD_LIFECYCLE_H
@@ -52,7 +52,8 @@ struct wf_thread *wf_thread_of_id(int32_t id);
  * -EDEADLK, -EINVAL, -ESRCH (already joined) or -ETIMEDOUT (also if the
  * deadline is in the past).
  */
-int wf_thread_join(struct wf_thread *t, void **ret_result, int64_t deadline_ns);
+int wf_thread_join(struct wf_thread *me, struct wf_thread *t, void **ret_result,
+		   int64_t deadline_ns);
 /* The same, but returns -EBUSY instead of waiting. */
 int wf_thread_tryjoin(struct wf_thread *t, void **ret_result);
 /* Returns 0, -EINVAL (already detached) or -ESRCH (already joined). */

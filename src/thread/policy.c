@@ -254,10 +254,8 @@ int wf_policy_set(struct wf_thread *t, int policy, int priority)
 
 void wf_policy_inherit(struct wf_thread *made, const struct wf_thread *t)
 {
-	made->sched_policy = t->sched_policy;
-	made->sched_priority = t->sched_priority;
+	made->policy = t->policy;
 	made->resets_on_fork = false;
-	made->libc_knows_policy = t->libc_knows_policy;
 	made->made_with_policy = false;
 	if (WF_UNLIKELY(t->resets_on_fork) && is_realtime(t->sched_policy)) {
 		made->sched_policy = SCHED_OTHER;

@@ -204,7 +204,8 @@ WF_INLINE int refusal_locked(struct wf_thread *t, const struct wf_wait *w)
 	const _Atomic uint32_t *word = w->addr;
 
 	/* UFUTEX-5 */
-	if (w->commit == NULL && wf_load_relaxed(word) != w->expected)
+	if (w->commit == NULL && !w->is_compared &&
+	    wf_load_relaxed(word) != w->expected)
 		return -EAGAIN;
 	if (is_interrupted(t))
 		return -EINTR;

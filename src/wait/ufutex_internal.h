@@ -42,6 +42,7 @@ struct wf_wait {
 	 */
 	struct wf_thread *next;
 	wf_ufutex_commit_fn *commit; /* or NULL: compare with expected */
+	bool is_compared; /* the caller has done that, under the lock */
 	void *commit_arg;
 	/*
 	 * If not NULL: the kernel sleeps on this word, too. A wake of it, or a
