@@ -47,10 +47,10 @@
 	} while (0)
 
 /*
- * Returns p, which is not NULL, as a variable of its own for the compiler. A variable that is used
- * on both sides of a context switch lies in memory from its beginning on,
- * because the switch clobbers all registers. Of p and the copy, the one that is
- * used on one side only stays in a register.
+ * Returns p, which is not NULL, as a variable of its own for the compiler. A
+ * variable that is used on both sides of a context switch lies in memory from
+ * its beginning on, because the switch clobbers all registers. Of p and the
+ * copy, the one that is used on one side only stays in a register.
  */
 WF_INLINE void *wf_apart(const void *p)
 {

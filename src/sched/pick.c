@@ -400,7 +400,10 @@ struct wf_thread *wf_queue_pick_other(struct wf_vp *vp, bool is_any)
 	return take_next(vp, is_any);
 }
 
-/* The thread of the next slot, whose entry is given. vp->pending is 0. */
+/*
+ * Takes the thread of the next slot. `entry` is the slot's entry, and
+ * vp->pending is 0.
+ */
 WF_INLINE struct wf_thread *run_next_slot(struct wf_vp *vp, uint64_t entry)
 {
 	struct wf_thread *t = wf_table_at((uint32_t)entry);

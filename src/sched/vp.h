@@ -178,8 +178,8 @@ struct wf_vp {
 	struct wf_timers *timers; /* wait/timer.h; constant */
 	_Atomic uint32_t resched; /* enum wf_resched; owner, monitor */
 	_Atomic int32_t batch_deficit; /* monitor */
-	/* What a switch on this VP has to do besides switching. One load reads
-	 * both words. */
+	/* Reasons for which a switch on this VP does more than switch. One
+	 * load reads both words. */
 	union {
 		struct {
 			/* to the kernel, in flight; owner */

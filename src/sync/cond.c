@@ -435,7 +435,7 @@ static void count_up_locked(struct wf_cond *c)
 	wf_store_relaxed(&c->seq, wf_load_relaxed(&c->seq) + 1);
 }
 
-/* Under the bucket's lock. The first waiter is counted, so the object exists. */
+/* Under the bucket's lock. The object exists: the first waiter is counted. */
 WF_INLINE int signal_locked(void *arg, const struct wf_thread *first)
 {
 	struct change *change = arg;

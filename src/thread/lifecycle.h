@@ -4,7 +4,8 @@
  *
  *     err = wf_thread_create(&params, start, arg, &handle);
  *     if (err == 0)
- *             err = wf_thread_join(me, wf_thread_of(handle), &result, deadline);
+ *             err = wf_thread_join(me, wf_thread_of(handle), &result,
+ *                                  deadline);
  */
 #ifndef WEFT_THREAD_LIFECYCLE_H
 #define WEFT_THREAD_LIFECYCLE_H

@@ -9,9 +9,9 @@
  *     wf_bucket_unlock(me, b, hold);
  *
  * The caller has in_runtime set. Signals are closed meanwhile (wait/closed.h).
- * `me` is as in wf_ready_woken. Comments on a bucket's lock also hold for the owner of the
- * biased lock, which passes all buckets without a lock (wait/biased.h). But
- * then locking is no fence.
+ * `me` is as in wf_ready_woken. Comments on a bucket's lock also hold for the
+ * owner of the biased lock, which passes all buckets without a lock
+ * (wait/biased.h). But then locking is no fence.
  */
 #ifndef WEFT_WAIT_UFUTEX_BUCKET_H
 #define WEFT_WAIT_UFUTEX_BUCKET_H
@@ -83,7 +83,7 @@ WF_INLINE struct wf_bucket *wf_bucket_of(const void *addr)
 	return &wf_bucket_table.buckets[((far * factor) >> shift) ^ near];
 }
 
-/* What the thread that locks a bucket keeps until it unlocks. */
+/* Kept by the thread that locks a bucket, until it unlocks. */
 struct wf_bucket_hold {
 	struct wf_vp *vp; /* the caller's, or NULL */
 	uint64_t mask;	  /* of wf_signals_close; only if vp is NULL */

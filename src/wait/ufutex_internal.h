@@ -56,8 +56,9 @@ struct wf_wait {
 
 /*
  * One wait of the caller, which is in the runtime, in no other wait, and has
- * locked the bucket with wf_bucket_lock_to_wait. The lock is released. When the caller has left the runtime,
- * wf_ufutex_result converts the result to that of wf_ufutex_wait.
+ * locked the bucket with wf_bucket_lock_to_wait. The lock is released. When the
+ * caller has left the runtime, wf_ufutex_result converts the result to that of
+ * wf_ufutex_wait.
  */
 int wf_ufutex_wait_locked(struct wf_thread *t, struct wf_bucket *b,
 			  struct wf_bucket_hold hold, const struct wf_wait *w);

@@ -286,7 +286,7 @@ int wf_ufutex_wake_or_move(const struct wf_ufutex_move *move)
 
 /* --- ending a wait without a wake --------------------------------------- */
 
-/* Locks the bucket in which t waits, and returns it; NULL if t does not wait. */
+/* Locks the bucket in which t waits. Returns NULL if t does not wait. */
 static struct wf_bucket *lock_bucket_of(struct wf_thread *t,
 					const struct wf_thread *me,
 					struct wf_bucket_hold *ret_hold)

@@ -1,6 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* wf_ufutex_park and its relatives, made of the waits of fake_wait.c. */
+/*
+ * wf_ufutex_park and its relatives, made of the waits of fake_wait.c, and
+ * functions that no test of it reaches.
+ */
+#include <stdlib.h>
+
+#include "sync/priority.h"
 #include "wait/ufutex_internal.h"
+
+/* Mutexes with a priority protocol are not tested here. */
+int wf_priority_lock(struct wf_mutex *m, int64_t deadline_ns)
+{
+	abort();
+}
+
+int wf_priority_trylock(struct wf_mutex *m)
+{
+	abort();
+}
+
+void wf_priority_unlock(struct wf_mutex *m)
+{
+	abort();
+}
 
 static int parked(struct wf_thread *t, const struct wf_ufutex_note *note)
 {

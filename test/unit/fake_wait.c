@@ -17,7 +17,6 @@
 #include "os/deadline.h"
 #include "sched/runtime.h"
 #include "sched/yield.h"
-#include "sync/priority.h"
 #include "wait/ufutex.h"
 
 /*
@@ -70,22 +69,6 @@ void wf_runtime_reacquire_slow(struct wf_thread *t)
 }
 
 void wf_runtime_leave_slow(struct wf_thread *t)
-{
-	abort();
-}
-
-/* Mutexes with a priority protocol are not tested here. */
-int wf_priority_lock(struct wf_mutex *m, int64_t deadline_ns)
-{
-	abort();
-}
-
-int wf_priority_trylock(struct wf_mutex *m)
-{
-	abort();
-}
-
-void wf_priority_unlock(struct wf_mutex *m)
 {
 	abort();
 }

@@ -175,6 +175,25 @@ static bool is_odd(uint64_t entry)
 	return entry % 2 != 0;
 }
 
+static void test_remove_last_alone(void **state)
+{
+	static struct wf_runq q;
+	uint64_t entry;
+
+	wf_runq_init(&q);
+	for (uint64_t i = 1; i <= 2; i++)
+		assert_true(wf_runq_push_tail(&q, i | UINT64_C(7) << 32));
+	wf_runq_remove_last_alone(&q, 1); /* not the last */
+	assert_int_equal(wf_runq_len(&q), 2);
+	wf_runq_remove_last_alone(&q, 2);
+	assert_int_equal(wf_runq_len(&q), 1);
+	assert_true(wf_runq_pop_alone(&q, &entry));
+	assert_int_equal((uint32_t)entry, 1);
+	wf_runq_remove_last_alone(&q, 1); /* it has left already */
+	assert_int_equal(wf_runq_len(&q), 0);
+	assert_true(wf_runq_is_empty(&q));
+}
+
 static void test_drop_and_live(void **state)
 {
 	const int nr_peeks = WF_RUNQ_PEEK;
@@ -403,6 +422,7 @@ int main(void)
 		cmocka_unit_test(test_push_head_goes_first),
 		cmocka_unit_test(test_take_half),
 		cmocka_unit_test(test_pop_alone),
+		cmocka_unit_test(test_remove_last_alone),
 		cmocka_unit_test(test_drop_and_live),
 		cmocka_unit_test(test_head_changes_with_the_first_entry),
 		cmocka_unit_test(test_random_ops),
