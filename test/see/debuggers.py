@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Stacks and values that gdb, lldb and eu-stack show of a core file."""
 
+import pathlib
 import re
 import shutil
 import subprocess
+import time
 
 import pytest
 
@@ -22,6 +24,15 @@ def run(*command):
     return subprocess.run(list(map(str, command)), text=True, check=False,
                           capture_output=True, timeout=LIMIT_S,
                           stdin=subprocess.DEVNULL)
+
+
+def await_stop(pid):
+    """Waits until the process has stopped itself."""
+    end = time.monotonic() + LIMIT_S
+    status = pathlib.Path(f"/proc/{pid}/status")
+    while "State:\tT" not in status.read_text():
+        assert time.monotonic() < end
+        time.sleep(0.02)
 
 
 def by_thread(text, head):
