@@ -29,6 +29,8 @@ struct weft_runtime_functions {
 	void (*stats)(struct weft_stats *, size_t);
 	int (*let_others)(void);
 	void (*yield_cpu)(void);
+	size_t (*thread_list)(struct weft_thread *, size_t, size_t);
+	int (*thread_bind)(pthread_t);
 };
 
 const struct weft_runtime_functions *weft_runtime(void);

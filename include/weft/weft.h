@@ -23,6 +23,7 @@
 #ifndef WEFT_WEFT_H
 #define WEFT_WEFT_H
 
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <time.h>
@@ -193,6 +194,56 @@ struct weft_stats {
  * signal handler.
  */
 void weft_stats(struct weft_stats *stats, size_t size);
+
+/*
+ * A thread of the process. The words are constant strings, the same that
+ * `weft threads` prints.
+ */
+struct weft_thread {
+	pthread_t thread;
+	int tid; /* as gettid returns it in the thread */
+	char name[16];
+	/* "running", "runnable", "parked", "new" (it has not begun yet) or
+	 * "exited" (it waits to be joined) */
+	const char *state;
+	/* "mutex", "condition", "io", ...; NULL if it does not wait in weft */
+	const char *waits_for;
+	/* Why it has a kernel thread of its own: "asked", "affinity", ...;
+	 * NULL if it has none. */
+	const char *bound_why;
+};
+
+/*
+ * Lists the threads: fills the first `nr` elements of threads[], which have
+ * `size` bytes each; pass sizeof(struct weft_thread). An older library sets
+ * what it does not have to 0. Returns the number of threads, which may be
+ * larger than nr. Returns 0 before the first pthread_create, and without weft.
+ * A thread of weft's own, "weft reaper", may be among them: it gives memory
+ * back after many threads have ended.
+ *
+ *     nr = weft_thread_list(threads, MOST, sizeof(threads[0]));
+ *
+ * The threads go on meanwhile: each element belongs to one moment, but not all
+ * of them to the same. Never blocks, may be called in a signal handler.
+ */
+size_t weft_thread_list(struct weft_thread *threads, size_t nr, size_t size);
+
+/*
+ * Gives a thread a kernel thread of its own, which it keeps until it ends: the
+ * kernel schedules it from then on. For threads that use what the kernel keeps
+ * for a kernel thread, or that a debugger or profiler of the kernel's has to
+ * see. The caller is bound when the call returns, another thread before it next
+ * runs its own code. Does nothing more to a bound thread.
+ *
+ * 0         it is bound, or will be
+ * EAGAIN    the kernel makes no more threads
+ * ENOMEM    the runtime cannot start
+ * ENOTSUP   without weft: each thread has a kernel thread of its own then
+ * ESRCH     no such thread of weft's, or it has ended
+ *
+ * Not in a signal handler.
+ */
+int weft_thread_bind(pthread_t thread);
 
 #ifdef __cplusplus
 }

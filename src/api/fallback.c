@@ -21,6 +21,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -350,27 +351,43 @@ void weft_stats(struct weft_stats *stats, size_t size)
 		memset(stats, 0, size);
 }
 
-/* The runtime, or NULL if it is older than the functions below. */
-static const struct weft_runtime_functions *new_runtime(void)
+/* The runtime, or NULL if it is too old to have the function. */
+static const struct weft_runtime_functions *runtime_with(size_t offset)
 {
 	const struct weft_runtime_functions *r = runtime();
 
-	return r != NULL && r->size >= sizeof(*r) ? r : NULL;
+	return r != NULL && r->size > offset ? r : NULL;
 }
+#define RUNTIME_WITH(name) \
+	runtime_with(offsetof(struct weft_runtime_functions, name))
 
 int weft_let_others(void)
 {
-	const struct weft_runtime_functions *r = new_runtime();
+	const struct weft_runtime_functions *r = RUNTIME_WITH(let_others);
 
 	return r != NULL && r->let_others();
 }
 
 void weft_yield_cpu(void)
 {
-	const struct weft_runtime_functions *r = new_runtime();
+	const struct weft_runtime_functions *r = RUNTIME_WITH(yield_cpu);
 
 	if (r != NULL)
 		r->yield_cpu();
 	else
 		syscall(SYS_sched_yield);
+}
+
+size_t weft_thread_list(struct weft_thread *threads, size_t nr, size_t size)
+{
+	const struct weft_runtime_functions *r = RUNTIME_WITH(thread_list);
+
+	return r != NULL ? r->thread_list(threads, nr, size) : 0;
+}
+
+int weft_thread_bind(pthread_t thread)
+{
+	const struct weft_runtime_functions *r = RUNTIME_WITH(thread_bind);
+
+	return r != NULL ? r->thread_bind(thread) : ENOTSUP;
 }

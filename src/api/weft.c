@@ -15,6 +15,9 @@
 #include "os/sys.h"
 #include "sched/carrier.h"
 #include "sched/yield.h"
+#include "see/list.h"
+#include "thread/kernel_state.h"
+#include "thread/lifecycle.h"
 #include "wait/agent.h"
 #include "wait/sleep.h"
 #include "wait/word.h"
@@ -155,6 +158,28 @@ WF_API(void, weft_stats, struct weft_stats *stats, size_t size)
 	memcpy(stats, &now, size < sizeof(now) ? size : sizeof(now));
 }
 
+/* --- threads ------------------------------------------------------------- */
+
+WF_API(size_t, weft_thread_list, struct weft_thread *threads, size_t nr,
+       size_t size)
+{
+	return wf_is_started() ? wf_see_list(threads, nr, size) : 0;
+}
+
+WF_API(int, weft_thread_bind, pthread_t thread)
+{
+	struct wf_thread *t;
+
+	if (!wf_is_started() && wf_boot_start() < 0)
+		return ENOMEM;
+	t = wf_thread_of(thread);
+	if (!wf_thread_exists(t))
+		return ESRCH;
+	if (t->kind == WF_THREAD_FOREIGN)
+		return 0; /* it is a kernel thread */
+	return -wf_kernel_state_begin_for(t, WF_BOUND_ASKED);
+}
+
 /* --- for libweft-api.a --------------------------------------------------- */
 
 static int let_others(void)
@@ -184,6 +209,8 @@ WF_API(const struct weft_runtime_functions *, weft_runtime, void)
 		.stats = weft_stats,
 		.let_others = let_others,
 		.yield_cpu = yield_cpu,
+		.thread_list = weft_thread_list,
+		.thread_bind = weft_thread_bind,
 	};
 
 	return &functions;

@@ -20,6 +20,7 @@
 #define wf_store_release(p, v) \
 	atomic_store_explicit((p), (v), memory_order_release)
 #define wf_fence_seq_cst() atomic_thread_fence(memory_order_seq_cst)
+#define wf_fence_acquire() atomic_thread_fence(memory_order_acquire)
 
 /*
  * Adds n to an atomic word that only the caller writes and others may read. A

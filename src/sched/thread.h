@@ -110,7 +110,8 @@ enum wf_wait_kind {
 	X(OWN_RUNTIME, "own_runtime")	/* native code sets its signals */     \
 	X(PI_FUTEX, "pi_futex")		/* the kernel knows it as an owner */  \
 	X(SLOW_CALLS, "slow_calls") /* its calls gain nothing by parking */    \
-	X(LAST, "last_thread")	    /* the process is to have one thread */
+	X(LAST, "last_thread")	    /* the process is to have one thread */    \
+	X(ASKED, "asked")	    /* weft_thread_bind */
 
 enum wf_bound_why {
 #define WF_BOUND_REASON(name, text) WF_BOUND_##name,

@@ -297,6 +297,10 @@ SHOWN = {
     "page;lock 2": "output of weft stacks --folded; the same",
     "echo '|/usr/bin/weft core": "changes a setting of the kernel's; "
                                  "test/see/test_core.py runs the filter",
+    "gdb -p PID": "test/see/test_gdb.py gives gdb these commands",
+    "add-auto-load-safe-path": "a setting of gdb's; the same test",
+    "(lldb) settings set": "test/see/test_lldb.py gives lldb these commands",
+    "mkdir ~/lldb-python": "test/see/test_lldb.py makes such a folder",
     "find_package(weft": "test/packages/test_find.py builds with it",
     "weft = dependency(": "test/packages/test_find.py builds with it",
     "meson setup build -Dtests": "test/packages/test_dist.py builds so",

@@ -4,6 +4,8 @@
  * line of its input says, and answers with one line:
  *
  *     bind      a thread "bound-one" binds itself and stays
+ *     ask       a thread "asked-one" has itself bound by weft_thread_bind
+ *     sync      the first thread writes a file to the disk
  *     rename    the first thread renames it to "bound-two"
  *     fork      a thread "forker" forks; the child starts a thread and stays
  *     vfork     a thread "forker" makes a child by vfork, which stays
@@ -22,12 +24,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <weft/weft.h>
+
 enum { MOST_CHILDREN = 8 };
 
 static pid_t children[MOST_CHILDREN];
 static int nr_children;
 static pthread_t bound;
 static int answers[2];
+static FILE *file;
 
 static void need(int is_true, const char *what)
 {
@@ -75,6 +80,14 @@ static void *be_bound(void *arg)
 	prctl(PR_SET_NAME, "bound-one");
 	need(setpriority(PRIO_PROCESS, 0, 5) == 0, "setpriority");
 	answer(0);
+	stay();
+	return arg;
+}
+
+static void *be_bound_by_weft(void *arg)
+{
+	pthread_setname_np(pthread_self(), "asked-one");
+	answer(weft_thread_bind(pthread_self()));
 	stay();
 	return arg;
 }
@@ -145,6 +158,11 @@ static void obey(const char *command)
 	if (strcmp(command, "bind\n") == 0) {
 		bound = start(be_bound, NULL);
 		printf("%ld\n", take_answer());
+	} else if (strcmp(command, "ask\n") == 0) {
+		start(be_bound_by_weft, NULL);
+		printf("%ld\n", take_answer());
+	} else if (strcmp(command, "sync\n") == 0) {
+		printf("%d\n", fsync(fileno(file)));
 	} else if (strcmp(command, "rename\n") == 0) {
 		printf("%d\n", pthread_setname_np(bound, "bound-two"));
 	} else if (strcmp(command, "fork\n") == 0) {
@@ -164,6 +182,8 @@ int main(void)
 	char line[32];
 
 	need(pipe(answers) == 0, "pipe");
+	file = tmpfile();
+	need(file != NULL, "tmpfile");
 	prctl(PR_SET_NAME, "chief");
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	/* Threads are there from here on. */

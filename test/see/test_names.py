@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Names of kernel threads, as ps -L, top -H and debuggers show them."""
 
+import errno
 import pathlib
 import re
 
 import pytest
+
+from outside import await_dump, dump
 
 OWN = re.compile(r"weft-(vp\d+|spare|monitor|signals|io\d+|watcher|clock|"
                  r"closer)")
@@ -59,6 +62,35 @@ def test_a_bound_thread_names_its_kernel_thread(names):
     found = list(names_of(names.pid).values())
     assert "bound-two" in found and "bound-one" not in found
     assert names_of(names.pid)[names.pid] == "chief"
+    assert names.end() == 0
+
+
+def test_a_thread_that_asks_is_bound(names):
+    assert names.ask("ask") == "0"
+    row, = [t for t in await_dump(names.pid, lambda threads: any(
+        t["name"] == "asked-one" and "carrier" in t for t in threads))
+        ["threads"] if t["name"] == "asked-one"]
+    assert row["bound"] == "asked"
+    carrier = row["carrier"]["tid"]
+    assert names_of(names.pid)[carrier] == "asked-one"
+    # Both numbers find it.
+    for tid in row["tid"], carrier:
+        found, = dump(names.pid, f"--tid={tid}")["threads"]
+        assert found["name"] == "asked-one"
+    assert names.end() == 0
+
+
+def test_without_weft_none_is_bound(program):
+    names = program("see_names", native=True)
+    assert names.ask("ask") == str(errno.ENOTSUP)
+    assert names.end() == 0
+
+
+def test_io_workers_have_names(program):
+    names = program("see_names", options=["--io", "workers"])
+    assert names.ask("sync") == "0"
+    wait_for(lambda: any(re.fullmatch(r"weft-io\d+", name) for name in
+                         names_of(names.pid).values()), names.pid)
     assert names.end() == 0
 
 
