@@ -115,7 +115,7 @@ static int report_library(void)
 	const char *problem;
 
 	if (status == 0)
-		status = wf_preload_set(library, "");
+		status = wf_preload_set(library, "", false);
 	if (status != 0)
 		return status;
 	row("libweft.so.0", library);

@@ -21,6 +21,8 @@
 #define LIBRARY "libweft.so.0"
 /* The linker's name of the library; a user may have written it. */
 #define LIBRARY_LINK "libweft.so"
+/* The library of --mpi, in the same folder. */
+#define LIBRARY_MPI "libweft-mpi.so.0"
 #define TUNABLE "glibc.pthread.rseq"
 
 /* A list in an environment variable, as ld.so reads it. */
@@ -78,7 +80,8 @@ static bool is_weft(const char *entry, size_t len)
 	size_t name_len = len - (size_t)(name - entry);
 
 	return is_name(name, name_len, LIBRARY) ||
-	       is_name(name, name_len, LIBRARY_LINK);
+	       is_name(name, name_len, LIBRARY_LINK) ||
+	       is_name(name, name_len, LIBRARY_MPI);
 }
 
 static bool is_rseq(const char *entry, size_t len)
@@ -183,16 +186,36 @@ static int check_library(const char *library)
 	return judge_library(library, &elf);
 }
 
-int wf_preload_set(const char *library, const char *sanitizer)
+/* Finds the library of --mpi beside weft's own. Returns 0 or an exit status. */
+static int find_mpi(const char *library, char ret_path[PATH_MAX])
 {
+	const char *slash = strrchr(library, '/');
+	size_t len = slash != NULL ? (size_t)(slash - library) + 1 : 0;
+
+	ret_path[0] = '\0';
+	wf_text_append_bytes(ret_path, PATH_MAX, library, len);
+	wf_text_append(ret_path, PATH_MAX, LIBRARY_MPI);
+	if (wf_file_try_execute(ret_path) == 0)
+		return 0;
+	return wf_complain(WF_EXIT_WEFT,
+			   "%s: --mpi needs this library; build or install "
+			   "weft anew",
+			   ret_path);
+}
+
+int wf_preload_set(const char *library, const char *sanitizer, bool with_mpi)
+{
+	static char mpi[PATH_MAX];
 	struct list preload, tunables;
 	int status = check_library(library);
 
+	if (status == 0 && with_mpi)
+		status = find_mpi(library, mpi);
 	if (status != 0)
 		return status;
 	/* Room for each entry with its separator, and the final 0. */
 	if (!begin(&preload, "LD_PRELOAD",
-		   strlen(sanitizer) + strlen(library) + 3) ||
+		   strlen(sanitizer) + strlen(library) + strlen(mpi) + 4) ||
 	    !begin(&tunables, "GLIBC_TUNABLES", sizeof(TUNABLE "=0") + 1))
 		return wf_complain(WF_EXIT_WEFT, "out of memory");
 	/* A name only: ld.so searches it as it does for the program. */
@@ -200,6 +223,9 @@ int wf_preload_set(const char *library, const char *sanitizer)
 		append(&preload, sanitizer, strlen(sanitizer));
 	append_variable(&preload, "LD_PRELOAD", ": ", is_weft);
 	append(&preload, library, strlen(library));
+	/* Behind libweft.so: both replace names, and none of the same. */
+	if (*mpi != '\0')
+		append(&preload, mpi, strlen(mpi));
 	append_variable(&tunables, "GLIBC_TUNABLES", ":", is_rseq);
 	append(&tunables, TUNABLE "=0", strlen(TUNABLE "=0"));
 	if (!wf_environment_set("LD_PRELOAD", preload.text) ||

@@ -165,7 +165,8 @@ static int prepare_program(const char *path)
 	if (status == 0)
 		status = wf_preload_find_library(library);
 	if (status == 0)
-		status = wf_preload_set(library, target.sanitizer);
+		status = wf_preload_set(library, target.sanitizer,
+					wf_options.mpi);
 	return status;
 }
 

@@ -86,6 +86,10 @@
 	  "1 to 127 characters", \
 	  "give threads a kernel thread each if the name of the object that " \
 	  "holds their start routine contains PATTERN") \
+	X(mpi, "mpi", "WEFT_MPI", FLAG, 0, 1, "", \
+	  "1 or 0", \
+	  "let blocking MPI calls park their thread, in programs with " \
+	  "MPI_THREAD_MULTIPLE; all ranks have to run with --mpi") \
 	X(no_children, "no-children", "WEFT_NO_CHILDREN", FLAG, 0, 1, "", \
 	  "1 or 0", "run the programs that this one executes without weft")
 /* clang-format on */

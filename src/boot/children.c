@@ -53,7 +53,8 @@ static bool is_file(const char *entry, size_t len, const char *name)
 static bool is_weft(const char *entry, size_t len)
 {
 	return is_file(entry, len, "libweft.so.0") ||
-	       is_file(entry, len, "libweft.so");
+	       is_file(entry, len, "libweft.so") ||
+	       is_file(entry, len, "libweft-mpi.so.0");
 }
 
 /* By its name only, since the weft command puts it there in this form. */
