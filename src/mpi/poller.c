@@ -45,6 +45,13 @@ enum {
 	/* The poller yields, and does not sleep, for so long without success:
 	 * a sleep costs about 50 us more than it is meant to take. */
 	SPIN_NS = 400 * 1000,
+	/*
+	 * It yields at once if a wait began or ended, since that thread may
+	 * run now, and else this often. A yield without another thread is a
+	 * system call, which costs as much as a round, and a time slice if
+	 * another process wants the CPU.
+	 */
+	YIELD_NS = 5 * 1000,
 	/* A yield that takes longer has let threads run that compute. */
 	LONG_YIELD_NS = 300 * 1000,
 	SLEEP_MIN_NS = 20 * 1000,
@@ -167,29 +174,45 @@ static void kick(void)
 
 struct pace {
 	int64_t success_ns; /* when a wait began or ended */
+	int64_t yield_ns;   /* when the poller has yielded or slept */
 	bool is_crowded;    /* threads that compute have the VPs */
 };
 
-/* Lets other threads run between two rounds. */
-static void rest(struct pace *p, bool success)
+/* Lets other threads run; returns for how long. */
+static int64_t yield(int64_t start)
 {
-	int64_t start = now_ns(), idle, length, late;
+	sched_yield();
+	return now_ns() - start;
+}
 
-	if (success)
-		p->success_ns = start;
-	idle = start - p->success_ns;
-	if (idle < SPIN_NS && !p->is_crowded) {
-		sched_yield();
-		p->is_crowded = now_ns() - start > LONG_YIELD_NS;
-		return;
-	}
-	length = idle / SLEEP_PART;
+/* The same, and returns by how much the sleep was too long. */
+static int64_t sleep_a_part_of(int64_t idle, int64_t start)
+{
+	int64_t length = idle / SLEEP_PART;
+
 	if (length < SLEEP_MIN_NS)
 		length = SLEEP_MIN_NS;
 	if (length > SLEEP_MAX_NS)
 		length = SLEEP_MAX_NS;
 	sleep_for(length);
-	late = now_ns() - start - length;
+	return now_ns() - start - length;
+}
+
+/* Between two rounds. */
+static void rest(struct pace *p, bool success)
+{
+	int64_t start = now_ns(), idle, late;
+
+	if (success)
+		p->success_ns = start;
+	idle = start - p->success_ns;
+	if (idle >= SPIN_NS || p->is_crowded)
+		late = sleep_a_part_of(idle, start);
+	else if (success || start - p->yield_ns >= YIELD_NS)
+		late = yield(start);
+	else
+		return;
+	p->yield_ns = start + late;
 	p->is_crowded = late > LONG_YIELD_NS;
 }
 
