@@ -105,7 +105,9 @@ static wf_mpi_fn find(_Atomic(wf_mpi_fn) *place, const char *name)
 	return fn;
 }
 
-static int wait_for_request(wf_mpi_word *request, wf_mpi_word status)
+/* The communicator is that of the call, or NULL if the call has none. */
+static int wait_for_request(wf_mpi_word *request, wf_mpi_word status,
+			    const wf_mpi_word *comm)
 {
 	struct row *r = &rows[CALL_Wait];
 	struct wf_mpi_wait w = {
@@ -113,14 +115,26 @@ static int wait_for_request(wf_mpi_word *request, wf_mpi_word status)
 		.args = { (wf_mpi_word)request, (wf_mpi_word)&w.own_flag,
 			  status },
 		.flag = &w.own_flag,
+		.keeps_error = comm != NULL,
 	};
 
-	return wf_mpi_poller_wait(&w);
+	wf_mpi_poller_wait(&w);
+	if (w.rc != 0 && comm != NULL)
+		wf_mpi_errors_raise(&w, *comm);
+	return w.rc;
 }
 
 static wf_mpi_word no_status(void)
 {
 	return wf_mpi_library()->status_ignore;
+}
+
+/* Of a row FORM or STATUS. MPI_Mrecv has a message in its place. */
+static const wf_mpi_word *comm_of(const struct row *r, const wf_mpi_word *args)
+{
+	if (r == &rows[CALL_Mrecv] || r == &rows[CALL_Mrecv_c])
+		return NULL;
+	return &args[r->nr_args - (r->kind == STATUS ? 2 : 1)];
 }
 
 /* The request is the argument of the non-blocking form behind all others. */
@@ -132,7 +146,8 @@ static int run_form(struct row *r, const wf_mpi_word *args, wf_mpi_word status)
 	memcpy(a, args, sizeof(a));
 	a[r->extra_at] = (wf_mpi_word)&request;
 	rc = wf_mpi_call(find(&r->other, r->other_name), a);
-	return rc != 0 ? rc : wait_for_request(&request, status);
+	return rc != 0 ? rc :
+			 wait_for_request(&request, status, comm_of(r, args));
 }
 
 static int run_test(struct row *r, const wf_mpi_word *args)
@@ -158,10 +173,10 @@ static int run_test(struct row *r, const wf_mpi_word *args)
  * Both are waited for: the requests lie in the caller's frame.
  */
 static int wait_for_both(wf_mpi_word *receive, wf_mpi_word *send,
-			 wf_mpi_word status)
+			 wf_mpi_word status, const wf_mpi_word *comm)
 {
-	int received = wait_for_request(receive, status);
-	int sent = wait_for_request(send, no_status());
+	int received = wait_for_request(receive, status, comm);
+	int sent = wait_for_request(send, no_status(), comm);
 
 	return received != 0 ? received : sent;
 }
@@ -170,7 +185,7 @@ static int wait_for_both(wf_mpi_word *receive, wf_mpi_word *send,
 static int give_up(wf_mpi_word *receive, int rc)
 {
 	WF_MPI_DO("Cancel", (wf_mpi_word)receive);
-	wait_for_request(receive, no_status());
+	wait_for_request(receive, no_status(), NULL);
 	return rc;
 }
 
@@ -192,7 +207,7 @@ static int run_sendrecv(struct row *r, const wf_mpi_word *a)
 		(const wf_mpi_word[WF_MPI_ARGS]){ a[0], a[1], a[2], a[3], a[4],
 						  a[10], (wf_mpi_word)&send });
 	return rc != 0 ? give_up(&receive, rc) :
-			 wait_for_both(&receive, &send, a[11]);
+			 wait_for_both(&receive, &send, a[11], &a[10]);
 }
 
 /* Sends the packed bytes and receives into the caller's buffer. */
@@ -215,7 +230,7 @@ static int exchange(struct row *r, const wf_mpi_word *a, wf_mpi_word packed,
 				 packed, size, wf_mpi_library()->packed, a[3],
 				 a[4], a[7], (wf_mpi_word)&send });
 	return rc != 0 ? give_up(&receive, rc) :
-			 wait_for_both(&receive, &send, a[8]);
+			 wait_for_both(&receive, &send, a[8], &a[7]);
 }
 
 /*

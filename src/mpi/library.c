@@ -71,8 +71,7 @@ static void load(void)
 	size_t nr = sizeof(file_names) / sizeof(*file_names);
 
 	for (size_t i = 0; i < nr && library.handle == NULL; i++)
-		library.handle =
-			dlopen(file_names[i], RTLD_LAZY | RTLD_NOLOAD);
+		library.handle = dlopen(file_names[i], RTLD_LAZY | RTLD_NOLOAD);
 	if (library.handle == NULL)
 		end("--mpi: the program calls MPI, and has loaded neither ",
 		    "MPICH nor Open MPI; run it without --mpi");

@@ -17,6 +17,7 @@
  * calls.c   replaces them
  * library.c finds the MPI library of the process, and tools
  * poller.c  the thread that completes requests for all waiting threads
+ * errors.c  errors of requests, which MPICH gives to the wrong handler
  * bound.c   kernel threads for calls without a non-blocking form
  * start.c   MPI_Init and MPI_Finalize
  * stats.c   the counters of --stats
@@ -90,6 +91,8 @@ struct wf_mpi_wait {
 	const int *flag;
 	int own_flag;
 	int rc;
+	/* Errors are kept for the caller (errors.c), and that one was. */
+	bool keeps_error, has_kept_error;
 	_Atomic uint32_t is_over;
 	struct wf_mpi_wait *next;
 };
@@ -105,6 +108,14 @@ void wf_mpi_park(_Atomic uint32_t *word, uint32_t old);
 
 /* Sets the word to 1 and wakes the thread that parks there. */
 void wf_mpi_unpark(_Atomic uint32_t *word);
+
+/* --- errors.c --- */
+
+/* Makes the wait's call. With keeps_error MPICH raises no error in it. */
+int wf_mpi_errors_try(struct wf_mpi_wait *w);
+
+/* Raises the error that the wait has kept on the communicator. */
+void wf_mpi_errors_raise(const struct wf_mpi_wait *w, wf_mpi_word comm);
 
 /* --- bound.c --- */
 

@@ -109,7 +109,7 @@ static int64_t now_ns(void)
 
 static bool try_once(struct wf_mpi_wait *w)
 {
-	w->rc = wf_mpi_call(w->test, w->args); /* POLLER-3 */
+	w->rc = wf_mpi_errors_try(w); /* POLLER-3 */
 	return w->rc != 0 || *w->flag != 0;
 }
 

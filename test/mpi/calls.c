@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * usage: calls CASE FILE, with two ranks
+ * usage: calls CASE FILE OTHERS, with two ranks
  *
- * One thread of rank 0 is in the blocking call of the case, and 63 others
- * exchange messages with rank 1 meanwhile. Rank 1 makes the matching call
+ * One thread of rank 0 is in the blocking call of the case, and OTHERS others, 63
+ * at most, exchange messages with rank 1 meanwhile. Rank 1 makes the matching call
  * when all of them are done. So a call that holds up other threads never ends.
  * Prints "ok CASE" if the call's results are right.
  */
@@ -22,9 +22,9 @@ enum { HAS_PUT = 0 };
 enum { HAS_PUT = 1 };
 #endif
 
-enum { OTHERS = 63, ROUNDS = 3, TAG = 1000, GO = 2000, VALUE = 4711 };
+enum { MOST_OTHERS = 63, ROUNDS = 3, TAG = 1000, GO = 2000, VALUE = 4711 };
 
-static int rank;
+static int rank, nr_others;
 static const char *path;
 static MPI_Comm comm, control; /* of the case; of this file */
 static MPI_Win window;
@@ -394,16 +394,16 @@ static void *go_on(void *number)
 
 static void run(void (*of_rank)(void))
 {
-	pthread_t caller, others[OTHERS];
+	pthread_t caller, others[MOST_OTHERS];
 	int go = 0;
 
 	if (rank == 0)
 		pthread_create(&caller, NULL, call, (void *)of_rank);
 	while (rank == 0 && !atomic_load(&is_in))
 		sched_yield();
-	for (long i = 0; i < OTHERS; i++)
+	for (long i = 0; i < nr_others; i++)
 		pthread_create(&others[i], NULL, go_on, (void *)i);
-	for (int i = 0; i < OTHERS; i++)
+	for (int i = 0; i < nr_others; i++)
 		pthread_join(others[i], NULL);
 	if (rank == 0) {
 		CHECK(!atomic_load(&is_over));
@@ -424,6 +424,7 @@ int main(int argc, char **argv)
 	check(level == MPI_THREAD_MULTIPLE, "level");
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	path = argv[2];
+	nr_others = atoi(argv[3]);
 	while (strcmp(cases[i].name, argv[1]) != 0)
 		i++;
 	MPI_Comm_dup(MPI_COMM_WORLD, &comm);

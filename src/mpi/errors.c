@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Errors of requests. A call as MPI_Recv raises an error on its communicator,
+ * whose handler may be the program's. Open MPI raises an error of a request on
+ * the request's communicator. MPICH raises it on MPI_COMM_WORLD, whose handler
+ * usually ends the program. MPICH's functions raise errors by a function that
+ * its library exports. This file replaces that function. Where the call is
+ * known, the error is kept, and the thread raises it itself.
+ *
+ * For a request of the program's own, as in MPI_Wait, the error is raised as
+ * MPICH does natively.
+ */
+#include <stddef.h>
+
+#include "mpi/mpi.h"
+
+/* The wait whose call the thread makes, if that keeps its error. */
+static __thread struct wf_mpi_wait *keeper;
+
+int wf_mpi_errors_try(struct wf_mpi_wait *w)
+{
+	int rc;
+
+	keeper = w->keeps_error ? w : NULL;
+	rc = wf_mpi_call(w->test, w->args);
+	keeper = NULL;
+	return rc;
+}
+
+void wf_mpi_errors_raise(const struct wf_mpi_wait *w, wf_mpi_word comm)
+{
+	if (w->has_kept_error)
+		WF_MPI_DO("Comm_call_errhandler", comm, w->rc);
+}
+
+/* MPICH's own: raises the error and returns the code for the caller. */
+__attribute__((visibility("default"))) int
+MPIR_Err_return_comm(void *comm, const char *function, int code);
+
+int MPIR_Err_return_comm(void *comm, const char *function, int code)
+{
+	typedef int (*raise_fn)(void *, const char *, int);
+
+	if (keeper == NULL)
+		return ((raise_fn)wf_mpi_library_find("MPIR_Err_return_comm"))(
+			comm, function, code);
+	keeper->has_kept_error = true;
+	return code;
+}
