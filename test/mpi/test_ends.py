@@ -3,7 +3,7 @@
 
 import pytest
 
-LACKS = "weft: --mpi: not all ranks run with --mpi"
+LACKS = "weft: --mpi: rank {} does not run with --mpi"
 
 
 @pytest.mark.parametrize("weft", [False, True], ids=["native", "weft"])
@@ -49,4 +49,4 @@ def test_a_rank_without_weft_is_reported(mpi, first):
              "-n", "1", *mpi.command(not first, program, "abort")]
     done = mpi.run(program, ranks=ranks)
     assert done.status != 0
-    assert LACKS in done.output
+    assert LACKS.format(1 if first else 0) in done.output
