@@ -21,6 +21,8 @@ FOLDERS = ("base arch os libc mem trace sched wait sync signal io shared "
 RANK = {folder: rank for rank, folder in enumerate(FOLDERS)}
 # Folders of folders, in their order. Files that lie beside these come first.
 PARTS = {"io": ["file", "backend", "call"]}
+# Libraries of their own: a file includes only from its own folder.
+APART = {"mpi"}
 PUBLIC_USERS = {"api", "boot", "see"}
 # Lower folders call it, and api/ fills it.
 UPCALLS = "wf_upcall"
@@ -61,6 +63,9 @@ def judge(name, included):
     """The fault of the include in the file, or None."""
     folder = name.partition("/")[0]
     target, slash, _ = included.partition("/")
+    if folder in APART:
+        return None if target in (folder, "weft") else (
+            f"{folder} is a library of its own, without {target}")
     if target == "weft":
         if folder in PUBLIC_USERS:
             return None
@@ -100,7 +105,7 @@ def check(root):
             continue
         parts = path.relative_to(src).parts
         folder = parts[0]
-        if len(parts) < 2 or folder not in RANK:
+        if len(parts) < 2 or folder not in RANK.keys() | APART:
             errors.append(f"{path}: in no known folder of src/")
             continue
         text = path.read_text()

@@ -35,6 +35,8 @@ ASSERTIONS = {"posix": ("not true: ",),
               "unit": ("error: Failure!", "not true: "),
               "cli": ("\nE       assert", "\nE       AssertionError"),
               "manners": ("\nE       assert", "\nE       AssertionError"),
+              "mpi": ("\nE       assert", "\nE       AssertionError",
+                      "\nE       Failed: has not ended"),
               "see": ("\nE       assert", "\nE       AssertionError")}
 FIELDS = {"name", "file", "old", "new", "suites"}
 
@@ -139,6 +141,8 @@ def targets(suites):
         if kind == "manners":
             name = program.removeprefix("test_").removesuffix(".py")
             found.add(f"test/manners/manners_{name}")
+        elif kind == "mpi":
+            found.add("libweft-mpi.so.0")
         elif kind == "see":
             found |= {f"test/see/see_{path.stem}" for path in
                       (ROOT / "test/see").glob("*.c")}

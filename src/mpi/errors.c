@@ -14,16 +14,16 @@
 
 #include "mpi/mpi.h"
 
-/* The wait whose call the thread makes, if that keeps its error. */
-static __thread struct wf_mpi_wait *keeper;
+/* The wait of which the thread makes the call, if it keeps errors. */
+static __thread struct wf_mpi_wait *in_test;
 
 int wf_mpi_errors_try(struct wf_mpi_wait *w)
 {
 	int rc;
 
-	keeper = w->keeps_error ? w : NULL;
+	in_test = w->keeps_error ? w : NULL;
 	rc = wf_mpi_call(w->test, w->args);
-	keeper = NULL;
+	in_test = NULL;
 	return rc;
 }
 
@@ -41,9 +41,9 @@ int MPIR_Err_return_comm(void *comm, const char *function, int code)
 {
 	typedef int (*raise_fn)(void *, const char *, int);
 
-	if (keeper == NULL)
+	if (in_test == NULL)
 		return ((raise_fn)wf_mpi_library_find("MPIR_Err_return_comm"))(
 			comm, function, code);
-	keeper->has_kept_error = true;
+	in_test->has_kept_error = true;
 	return code;
 }

@@ -2,7 +2,7 @@
 /*
  * libweft-mpi.so: blocking MPI calls that park the calling thread.
  *
- *     weft run --mpi ./program      (each rank: mpiexec -n 2 weft run --mpi ...)
+ *     mpiexec -n 2 weft run --mpi ./program
  *
  * The library is preloaded beside libweft.so and defines MPI's blocking
  * functions. It includes no mpi.h, because MPICH and Open MPI have different
@@ -80,7 +80,8 @@ int wf_mpi_call(wf_mpi_fn fn, const wf_mpi_word *args);
  * A call that has to be repeated until it stores a flag other than 0 or fails.
  *
  *     struct wf_mpi_wait w = {
- *             .test = test, .args = { request, (wf_mpi_word)&w.own_flag, status },
+ *             .test = test,
+ *             .args = { request, (wf_mpi_word)&w.own_flag, status },
  *             .flag = &w.own_flag,
  *     };
  *     rc = wf_mpi_poller_wait(&w);

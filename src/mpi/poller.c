@@ -172,7 +172,7 @@ static void kick(void)
 			0);
 }
 
-struct pace {
+struct rhythm {
 	int64_t success_ns; /* when a wait began or ended */
 	int64_t yield_ns;   /* when the poller has yielded or slept */
 	bool is_crowded;    /* threads that compute have the VPs */
@@ -199,27 +199,27 @@ static int64_t sleep_a_part_of(int64_t idle, int64_t start)
 }
 
 /* Between two rounds. */
-static void rest(struct pace *p, bool success)
+static void rest(struct rhythm *r, bool success)
 {
 	int64_t start = now_ns(), idle, late;
 
 	if (success)
-		p->success_ns = start;
-	idle = start - p->success_ns;
-	if (idle >= SPIN_NS || p->is_crowded)
+		r->success_ns = start;
+	idle = start - r->success_ns;
+	if (idle >= SPIN_NS || r->is_crowded)
 		late = sleep_a_part_of(idle, start);
-	else if (success || start - p->yield_ns >= YIELD_NS)
+	else if (success || start - r->yield_ns >= YIELD_NS)
 		late = yield(start);
 	else
 		return;
-	p->yield_ns = start + late;
-	p->is_crowded = late > LONG_YIELD_NS;
+	r->yield_ns = start + late;
+	r->is_crowded = late > LONG_YIELD_NS;
 }
 
 static void *poll(void *unused)
 {
 	struct wf_mpi_wait *list = NULL;
-	struct pace pace = { 0 };
+	struct rhythm rhythm = { 0 };
 
 	(void)unused;
 	while (!atomic_load(&is_ended)) {
@@ -230,7 +230,7 @@ static void *poll(void *unused)
 			continue;
 		}
 		success |= sweep(&list) > 0;
-		rest(&pace, success);
+		rest(&rhythm, success);
 	}
 	return NULL;
 }

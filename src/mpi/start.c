@@ -5,8 +5,8 @@
  *
  * All ranks have to run under the library (CALLS-2). A rank without it cannot
  * be asked. So in MPI_Init each rank with it sends an empty message to the next
- * rank, and expects one of the rank before. A rank that waits for too long names
- * the rank before and ends the job.
+ * rank, and expects one of the rank before. A rank that waits for too long
+ * names the rank before and ends the job.
  *
  * Rejected: a non-blocking barrier. MPI_Comm_dup of a rank without the library
  * takes part in it, as Open MPI makes it of non-blocking calls.

@@ -10,7 +10,8 @@ import pytest
 from conftest import LIBRARY, ROOT, complains
 
 OPTIONS = ["vps", "wait", "agents", "io", "io-nice", "stack-size",
-           "preempt-every", "stats", "stats-file", "bound", "no-children"]
+           "preempt-every", "stats", "stats-file", "bound", "mpi",
+           "no-children"]
 
 
 def test_help(weft):

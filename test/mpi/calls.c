@@ -2,8 +2,8 @@
 /*
  * usage: calls CASE FILE OTHERS, with two ranks
  *
- * One thread of rank 0 is in the blocking call of the case, and OTHERS others, 63
- * at most, exchange messages with rank 1 meanwhile. Rank 1 makes the matching call
+ * One thread of rank 0 is in the blocking call of the case. OTHERS others, 63 at
+ * most, exchange messages with rank 1 meanwhile. Rank 1 makes the matching call
  * when all of them are done. So a call that holds up other threads never ends.
  * Prints "ok CASE" if the call's results are right.
  */

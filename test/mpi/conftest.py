@@ -54,8 +54,9 @@ class Mpi:
             return target
         PLACE.mkdir(parents=True, exist_ok=True)
         fresh = target.with_suffix(f".{os.getpid()}")
-        subprocess.run([f"{compiler}.{self.name}", "-O1", "-g", "-w", "-pthread",
-                        "-o", fresh, source, *options], check=True, cwd=PLACE)
+        subprocess.run([f"{compiler}.{self.name}", "-O1", "-g", "-w",
+                        "-pthread", "-o", fresh, source, *options],
+                       check=True, cwd=PLACE)
         fresh.rename(target)
         return target
 
