@@ -169,7 +169,7 @@ static int run_test(struct row *r, const wf_mpi_word *args)
 }
 
 /*
- * Waits for the receive first, whose error the caller is more interested in.
+ * Waits for the receive first: of two errors the caller gets the receive's.
  * Both are waited for: the requests lie in the caller's frame.
  */
 static int wait_for_both(wf_mpi_word *receive, wf_mpi_word *send,

@@ -8,7 +8,7 @@
  * A row has the function's name, the number of its arguments, how it waits, the
  * non-blocking function, and the place of the latter's extra argument:
  *
- *   FORM    the non-blocking form, whose last argument is a request
+ *   FORM    the non-blocking form; its last argument is a request
  *   STATUS  the same; the blocking function's last argument is a status
  *   TEST    a function that is repeated until its flag is set; the flag is
  *           the argument at that place

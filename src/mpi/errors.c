@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Errors of requests. A call as MPI_Recv raises an error on its communicator,
- * whose handler may be the program's. Open MPI raises an error of a request on
- * the request's communicator. MPICH raises it on MPI_COMM_WORLD, whose handler
- * usually ends the program. MPICH's functions raise errors by a function that
+ * which may have a handler of the program. Open MPI raises an error of a
+ * request on the request's communicator. MPICH raises it on MPI_COMM_WORLD, and
+ * the handler there usually ends the program. MPICH's functions raise errors by a function that
  * its library exports. This file replaces that function. Where the call is
  * known, the error is kept, and the thread raises it itself.
  *

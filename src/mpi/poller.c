@@ -20,7 +20,7 @@
  *
  * Rejected: one MPI_Testsome over all requests. It takes a tenth of the time
  * where hundreds of threads wait and few messages arrive. But MPICH raises an
- * error of any request in it on MPI_COMM_WORLD, whose handler ends the program,
+ * error of any request in it on MPI_COMM_WORLD, where it ends the program,
  * and not on the request's communicator.
  */
 #include <errno.h>

@@ -2,9 +2,10 @@
 /*
  * usage: calls CASE FILE OTHERS, with two ranks
  *
- * One thread of rank 0 is in the blocking call of the case. OTHERS others, 63 at
- * most, exchange messages with rank 1 meanwhile. Rank 1 makes the matching call
- * when all of them are done. So a call that holds up other threads never ends.
+ * One thread of rank 0 is in the blocking call of the case. OTHERS others, at
+ * most 63, exchange messages with rank 1 meanwhile. Rank 1 makes the matching
+ * call when all of them are done. So the program does not end if the call holds
+ * up other threads.
  * Prints "ok CASE" if the call's results are right.
  */
 #include <mpi.h>
