@@ -3,9 +3,9 @@
  * Errors of requests. A call as MPI_Recv raises an error on its communicator,
  * which may have a handler of the program. Open MPI raises an error of a
  * request on the request's communicator. MPICH raises it on MPI_COMM_WORLD, and
- * the handler there usually ends the program. MPICH's functions raise errors by a function that
- * its library exports. This file replaces that function. Where the call is
- * known, the error is kept, and the thread raises it itself.
+ * the handler there usually ends the program. MPICH's functions raise errors by
+ * a function that its library exports. This file replaces that function. Where
+ * the call is known, the error is kept, and the thread raises it itself.
  *
  * For a request of the program's own, as in MPI_Wait, the error is raised as
  * MPICH does natively.

@@ -261,6 +261,23 @@ def test_no_library(weft, tmp_path):
     assert "libweft.so.0 is neither" in result.stderr
 
 
+def test_mpi_preloads_a_second_library(weft, tmp_path):
+    """A program that makes no MPI calls runs as ever."""
+    command = tmp_path / "weft"
+    shutil.copy(BUILD / "weft", command)
+    shutil.copy(LIBRARY, tmp_path / "libweft.so.0")
+    complains(weft("run", "--mpi", "true", command=command), 125,
+              "libweft-mpi.so.0", "--mpi needs this library")
+    shutil.copy(BUILD / "libweft-mpi.so.0", tmp_path)
+    both = f"{tmp_path}/libweft.so.0:{tmp_path}/libweft-mpi.so.0"
+    env = environment(weft("run", "--mpi", "env", command=command))
+    assert env["LD_PRELOAD"] == both
+    # A program that such a program starts on weft has each of them once.
+    env = environment(weft("run", "--mpi", str(command), "run", "env",
+                           command=command))
+    assert env["LD_PRELOAD"] == both
+
+
 @pytest.mark.parametrize("name", ["with space", "with:colon", "$LIB"])
 def test_library_path_that_cannot_be_preloaded(weft, tmp_path, name):
     folder = tmp_path / name
