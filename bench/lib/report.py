@@ -18,12 +18,13 @@ WIDTHS = (22, 10, 10, 10)
 
 @dataclasses.dataclass(frozen=True)
 class Target:
-    """The target of a row. `native`, `go`, `fio`: how many times better than
-    these at least. `at_most`: limit of weft's own figure. `more_at_most`:
-    limit of weft's figure minus native's."""
+    """The target of a row. `native`, `go`, `fio`, `library`: how many times
+    better than these at least. `at_most`: limit of weft's own figure.
+    `more_at_most`: limit of weft's figure minus native's."""
     native: float = None
     go: float = None
     fio: float = None
+    library: float = None
     at_most: float = None
     more_at_most: float = None
 
@@ -31,7 +32,7 @@ class Target:
         """{text: met} of the targets that could be measured."""
         weft, native = row.medians.get("weft"), row.medians.get("native")
         found = {}
-        for side in ("native", "go", "fio"):
+        for side in ("native", "go", "fio", "library"):
             wanted, got = getattr(self, side), row.ratios.get(side)
             if wanted is not None and got is not None:
                 found[f">={wanted:.3g}x {side}"] = got >= wanted
