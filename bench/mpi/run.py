@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Two MPI ranks with many threads each: thread i of both ranks send one byte to
 and fro by MPI_Send and MPI_Recv. The figure is the elapsed time per round trip
-of any thread, in us. In the row "16 with 20 us", 16 threads of each rank compute
-for 20 us before each message.
+of any thread, in us. In the row "16 with 20 us", 16 threads of each rank
+compute for 20 us before each message.
 
 Sides, in turn:
   native   native threads

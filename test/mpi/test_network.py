@@ -5,6 +5,7 @@ test/lib/delay.c, which delays each packet."""
 import contextlib
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import subprocess
@@ -125,6 +126,14 @@ def check_messages(program, folder, nr_threads, prefix):
 
 def test_native_threads(program, tmp_path):
     check_messages(program, tmp_path, 4, [])
+
+
+def test_threads_of_weft(program, tmp_path):
+    """Each message takes 3 ms, so each receiving thread has to park."""
+    stderr = check_messages(program, tmp_path, 200,
+                            [WEFT, "run", "--mpi", "--stats", "--"])
+    parked = re.findall(r"calls that parked their thread: (\d+)", stderr)
+    assert len(parked) == 2 and min(map(int, parked)) >= 200
 
 
 def test_the_relay_refuses_malformed_delays():
