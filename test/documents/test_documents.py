@@ -118,6 +118,20 @@ def check_kv(line, folder):
         assert word.lower() in usage.lower(), (line, usage)
 
 
+def check_mpi(line, folder):
+    """A program of examples/mpi on weft, by MPICH."""
+    name = re.search(r"--mpi (\w+)", line)[1]
+    program = BUILD / f"examples/mpi/{name}_mpich"
+    if shutil.which("mpiexec.mpich") is None or not program.exists():
+        pytest.skip("MPICH is not installed")
+    line = line.replace("mpiexec ", "mpiexec.mpich ")
+    line = line.replace(f" {name} ", f" {program} ")
+    line = line.replace(" weft ", f" {BUILD}/weft ")
+    done = run(folder, "sh", "-c", line)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "equal to one thread's\n" in done.stdout
+
+
 def run_commands(block, folder, installed):
     for line in commands(block):
         if line.startswith("./dev "):
@@ -126,6 +140,8 @@ def run_commands(block, folder, installed):
             check_weft(line, folder)
         elif line.startswith("cc "):
             check_compiler(line, folder, installed)
+        elif line.startswith("mpiexec "):
+            check_mpi(line, folder)
         elif line.startswith("kv_"):
             check_kv(line, folder)
         else:
