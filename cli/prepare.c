@@ -12,6 +12,7 @@
 #include "cli.h"
 #include "environment.h"
 #include "path.h"
+#include "place.h"
 #include "preload.h"
 #include "target.h"
 
@@ -155,6 +156,20 @@ static int check_variables(void)
 	return wf_complain(WF_EXIT_WEFT, "%s", text);
 }
 
+/*
+ * The library starts the command at a signal (--dump-on). Without /proc it does
+ * without.
+ */
+static int tell_command(void)
+{
+	static char own[PATH_MAX];
+
+	if (wf_options.dump_on == WF_DUMP_ON_NONE || !wf_place_own(own) ||
+	    wf_environment_set(WF_OPTION_COMMAND, own))
+		return 0;
+	return wf_complain(WF_EXIT_WEFT, "out of memory");
+}
+
 /* Inspects the program and sets LD_PRELOAD for it. */
 static int prepare_program(const char *path)
 {
@@ -178,6 +193,9 @@ int wf_prepare(char **argv, struct wf_prepared *ret_prepared)
 	status = take_options(&argv);
 	if (status == 0)
 		status = check_variables();
+	if (status != 0)
+		return status;
+	status = tell_command();
 	if (status != 0)
 		return status;
 	if (*argv == NULL)

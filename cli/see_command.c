@@ -11,9 +11,11 @@ static int parse(const struct wf_see_command *command, char **argv,
 	const char *which = NULL;
 
 	for (char **arg = argv + 1; *arg != NULL; arg++) {
-		if ((*arg)[0] != '-' && which == NULL)
+		bool is_option = (*arg)[0] == '-' && (*arg)[1] != '\0';
+
+		if (!is_option && which == NULL)
 			which = *arg;
-		else if ((*arg)[0] != '-')
+		else if (!is_option)
 			return wf_complain(WF_EXIT_WEFT,
 					   "%s takes one process or core file",
 					   command->name);

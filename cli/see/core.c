@@ -223,6 +223,13 @@ wf_see_kernel_thread_of(const struct wf_see_source *s, uint64_t thread_register)
 	return bsearch(&key, s->kernel, s->nr_kernel, sizeof(key), by_register);
 }
 
+void wf_see_kernel_threads_sort(struct wf_see_source *s)
+{
+	if (s->nr_kernel > 0)
+		qsort(s->kernel, s->nr_kernel, sizeof(*s->kernel),
+		      by_register);
+}
+
 /* A core of more than 65,534 segments has their number in a section. */
 static size_t nr_segments(const struct core *c, const Elf64_Ehdr *h)
 {
@@ -295,9 +302,7 @@ int wf_see_core_open_fd(int fd, struct wf_see_source **ret_source)
 		close_core(&c->source);
 		return err;
 	}
-	if (c->source.nr_kernel > 0)
-		qsort(c->source.kernel, c->source.nr_kernel,
-		      sizeof(*c->source.kernel), by_register);
+	wf_see_kernel_threads_sort(&c->source);
 	*ret_source = &c->source;
 	return 0;
 }

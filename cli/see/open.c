@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "grow.h"
 
@@ -67,9 +68,14 @@ int wf_see_open(const char *which, struct wf_see **ret_see)
 {
 	int pid = wf_see_process_number(which);
 	struct wf_see_source *source;
-	int err = pid > 0 ? wf_see_process_open(pid, &source) :
-			    wf_see_core_open(which, &source);
+	int err;
 
+	if (pid > 0)
+		err = wf_see_process_open(pid, &source);
+	else if (strcmp(which, "-") == 0)
+		err = wf_see_stream_open(STDIN_FILENO, &source);
+	else
+		err = wf_see_core_open(which, &source);
 	return err < 0 ? err : wf_see_open_source(source, ret_see);
 }
 
@@ -108,6 +114,9 @@ const char *wf_see_error_text(int err)
 	case WF_SEE_BROKEN:
 		return "its memory or file makes no sense: it may be damaged, "
 		       "or cut off";
+	case WF_SEE_NOT_STREAM:
+		return "standard input is not the memory of a process, as "
+		       "'weft run --dump-on' sends it";
 	case WF_SEE_CUT_OFF:
 		return "the core file is cut off: some of its end is missing";
 	default:

@@ -34,8 +34,7 @@ static void close_process(struct wf_see_source *s)
 	free(s);
 }
 
-/* A line of /proc/PID/maps with a file. False: without one. */
-static bool read_map(char *line, struct wf_see_map *ret_map)
+bool wf_see_map_parse(char *line, struct wf_see_map *ret_map)
 {
 	unsigned long start, end, offset;
 	char access[5];
@@ -69,7 +68,7 @@ static int read_maps(struct wf_see_source *s)
 	errno = 0;
 	while (err == 0 && s->nr_maps < MAX_MAPS &&
 	       getline(&line, &room, file) > 0) {
-		if (read_map(line, &map))
+		if (wf_see_map_parse(line, &map))
 			err = wf_see_map_add(s, &map);
 	}
 	/* Without permission the file opens, and reads fail or are empty. */

@@ -33,12 +33,13 @@ enum wf_see_error {
 	WF_SEE_NOT_CORE,	 /* neither a process nor a core file */
 	WF_SEE_OTHER_FORM,	 /* of a weft with another form of layout */
 	WF_SEE_BROKEN,		 /* its data contradicts itself */
+	WF_SEE_NOT_STREAM,	 /* "-" sends no memory */
 	WF_SEE_CUT_OFF,		 /* a core file without some of its end */
 };
 
 /*
- * Opens a process by number or a core file by path. Returns 0 or an error;
- * -ESRCH if there is no such process, -EPERM if it may not be read.
+ * Opens a process by number or a core file by path; "-" is a process that
+ * serves its memory to standard input. Returns 0 or an error; -ESRCH if there is no such process, -EPERM if it may not be read.
  */
 int wf_see_open(const char *which, struct wf_see **ret_see);
 /* The process that `which` is the number of; 0: it is the path of a core. */

@@ -41,6 +41,21 @@ wf_see_kernel_thread_of(const struct wf_see_source *s,
 int wf_see_process_open(int pid, struct wf_see_source **ret_source);
 int wf_see_core_open(const char *path, struct wf_see_source **ret_source);
 
+/*
+ * A process that serves its memory to a descriptor (src/see/dump_stream.h).
+ * Takes the descriptor.
+ */
+int wf_see_stream_open(int fd, struct wf_see_source **ret_source);
+
+/* Sorts source->kernel for wf_see_kernel_thread_of. */
+void wf_see_kernel_threads_sort(struct wf_see_source *s);
+
+/*
+ * Parses a line of /proc/PID/maps, and cuts it. False: no file is mapped there.
+ * The name is in the line.
+ */
+bool wf_see_map_parse(char *line, struct wf_see_map *ret_map);
+
 /* The caller's number for a kernel thread of the process, which has its own. */
 int wf_see_outer_tid(const struct wf_see_source *s, int tid);
 

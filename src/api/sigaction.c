@@ -12,6 +12,7 @@
 #include "libc/real.h"
 #include "sched/runtime.h"
 #include "signal/action.h"
+#include "signal/dump_signal.h"
 #include "signal/mask.h"
 #include "signal/queue.h"
 
@@ -43,7 +44,7 @@ static int change(int sig, const struct sigaction *new,
 	int err;
 
 	/* libc returns the errors, also for its own two signals. */
-	if (!wf_is_started() || sig < 1 || sig > 64 || sig == 32 || sig == 33 ||
+	if ((!wf_is_started() && !wf_dump_signal_is(sig)) || sig < 1 || sig > 64 || sig == 32 || sig == 33 ||
 	    sig == SIGKILL || sig == SIGSTOP)
 		return wf_real.sigaction(sig, new, ret_old);
 	if (new != NULL)

@@ -15,6 +15,8 @@
 #include "os/kthread.h"
 #include "os/output.h"
 #include "os/sys.h"
+#include "see/dump.h"
+#include "see/frames.h"
 #include "signal/cancel.h"
 #include "signal/deliver.h"
 #include "signal/frame.h"
@@ -76,6 +78,8 @@ const struct wf_upcalls wf_upcall = {
 	.before_end = wf_boot_stats_print,
 	.exec_suspend = wf_replacing_suspend,
 	.exec_resume = wf_replacing_resume,
+	.dump_run = wf_dump_run,
+	.dump_alone = wf_frames_print_alone,
 	.io_report = wf_supervisor_finish_marked,
 };
 

@@ -417,7 +417,8 @@ bool wf_option_unknown(char *const **envp, struct wf_option_fault *ret_fault)
 		if (!begins_with(**envp, WF_OPTION_PREFIX))
 			continue;
 		name_fault(&fault, **envp, NULL);
-		if (is_known(&fault))
+		if (is_known(&fault) ||
+		    begins_with(**envp, WF_OPTION_COMMAND "="))
 			continue;
 		*ret_fault = fault;
 		++*envp;

@@ -82,6 +82,11 @@
 	  "1 to 127 characters", \
 	  "with --stats: append the counters to FILE and not to standard " \
 	  "error") \
+	X(dump_on, "dump-on", "WEFT_DUMP_ON", CHOICE, 0, 0, \
+	  "none|SIGQUIT|SIGUSR1|SIGUSR2|SIGURG|SIGPWR", \
+	  "none, SIGQUIT, SIGUSR1, SIGUSR2, SIGURG or SIGPWR", \
+	  "take this signal from the program, and at each print the stacks " \
+	  "of all threads to standard error, also where ptrace is refused") \
 	X(bound, "bound", "WEFT_BOUND", STRING, 0, 0, "PATTERN", \
 	  "1 to 127 characters", \
 	  "give threads a kernel thread each if the name of the object that " \
@@ -140,6 +145,22 @@ enum wf_stats_form {
 	WF_STATS_TEXT,
 	WF_STATS_JSON,
 };
+
+/* Values of the option dump_on. */
+enum wf_dump_signal {
+	WF_DUMP_ON_NONE = 0,
+	WF_DUMP_ON_QUIT,
+	WF_DUMP_ON_USR1,
+	WF_DUMP_ON_USR2,
+	WF_DUMP_ON_URG,
+	WF_DUMP_ON_PWR,
+};
+
+/*
+ * The variable with the path of the weft command, which the command sets for
+ * the library. It is no option.
+ */
+#define WF_OPTION_COMMAND "WEFT_COMMAND"
 
 struct wf_option_row {
 	const char *option; /* without the dashes */

@@ -112,6 +112,11 @@ struct wf_upcalls {
 	 * is about to replace the program. */
 	void (*exec_suspend)(struct wf_thread *t);
 	void (*exec_resume)(void);
+	/* The body of the service that prints stacks (signal/dump_signal.h);
+	 * never returns. Not in a handler. */
+	void (*dump_run)(void *);
+	/* The runtime has not started: prints the stack of uc. */
+	void (*dump_alone)(const struct ucontext_t *uc);
 	/*
 	 * Completes the requests that I/O servers have reported to the carrier
 	 * by a signal. t is the carrier's thread, with a VP and in_runtime set.

@@ -23,6 +23,8 @@
 #include "os/sys.h"
 #include "sched/runtime.h"
 #include "sched/table.h"
+#include "signal/action.h"
+#include "signal/dump_signal.h"
 #include "thread/thread_count.h"
 #include "thread/main_exit.h"
 
@@ -102,6 +104,8 @@ __attribute__((constructor)) static void init(int argc, char **argv,
 	wf_boot_end_register();
 	load_options(envp);
 	wf_os_stderr_init();
+	wf_dump_signal_init(envp);
+	wf_actions_take_dump_signal();
 	/* ThreadSanitizer may execute the program anew, and has done that by
 	 * now. */
 	if (wf_options.no_children || wf_elf_has_thread_sanitizer())

@@ -54,6 +54,7 @@
 #include "sched/cpu_time.h"
 #include "sched/dismiss.h"
 #include "sched/runtime.h"
+#include "signal/dump_signal.h"
 #include "signal/mask.h"
 #include "signal/posix_timer.h"
 #include "signal/preempt.h"
@@ -130,7 +131,8 @@ static bool may_end(const struct wf_thread *t)
 	       (wf_load_relaxed(&t->exit_work) & unseen) == 0 &&
 	       wf_kernel_state_may_leave(t) && !wf_shared_is_any_given() &&
 	       !wf_posix_timer_is_any(t->tid) && !wf_cpu_timer_is_any(t->tid) &&
-	       wf_private_table_is_ready() && !has_foreign(t);
+	       wf_private_table_is_ready() && !wf_dump_signal_is_busy() &&
+	       !has_foreign(t);
 }
 
 static bool may_end_now(bool is_needed)
@@ -200,6 +202,7 @@ static bool end_kernel_threads(struct wf_thread *t, bool is_needed)
 		return false;
 	}
 	wf_monitor_dismiss(); /* WIND_DOWN-4 */
+	wf_dump_signal_dismiss();
 	wf_signal_receiver_dismiss();
 	wf_dismiss_carriers(t, wf_agent_rouse);
 	return true;

@@ -107,18 +107,28 @@ static int copy_stderr(void)
 			   O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK);
 }
 
+int wf_os_stderr_copy(void)
+{
+	int copy = log_state == OPEN ? copy_stderr() : -EBADF;
+
+	if (copy < 0 || is_log_file(copy))
+		return copy;
+	wf_sys(SYS_close, copy);
+	return -EBADF;
+}
+
 /*
  * For kernel threads with a descriptor table of their own, as the monitor
  * (monitor/private_table.h).
  */
 static void write_from_outside(const char *line, size_t len)
 {
-	int copy = copy_stderr();
+	int copy = wf_os_stderr_copy();
 
-	if (is_log_file(copy))
-		wf_os_write_quietly(copy, line, len);
-	if (copy >= 0)
-		wf_sys(SYS_close, copy);
+	if (copy < 0)
+		return;
+	wf_os_write_quietly(copy, line, len);
+	wf_sys(SYS_close, copy);
 }
 
 void wf_os_log_write(const char *line, size_t len)

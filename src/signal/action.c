@@ -29,6 +29,9 @@
  * ACTION-7. With --stats each signal that ends the process by default has the
  *     trampoline: weft prints the statistics and then makes the kernel end the
  *     process. Such a signal is not in wf_action_halts.
+ * ACTION-8. The signal of --dump-on has the trampoline from the load of the
+ *     library on, in fork children too. Its row in `table` is what the program
+ *     has set, and nothing does it.
  */
 #include "signal/action.h"
 
@@ -43,6 +46,7 @@
 #include "os/sys.h"
 #include "sched/preempt.h"
 #include "signal/signal_entry.h"
+#include "signal/dump_signal.h"
 #include "signal/memory.h"
 #include "signal/queue.h"
 #include "signal/signal_receiver.h"
@@ -143,7 +147,7 @@ static bool is_ours(int sig)
 /* True if the kernel may have the trampoline for sig. */
 static bool may_be_entered(int sig, const struct wf_action *a)
 {
-	return wf_action_is_handler(a) || is_ours(sig);
+	return wf_action_is_handler(a) || is_ours(sig) || wf_dump_signal_is(sig);
 }
 
 /* ACTION-4 */
@@ -170,7 +174,8 @@ static int install(int sig, const struct wf_action *a)
 	bool is_default = wf_action_is_sig_dfl(a);
 	int err;
 
-	if (!wf_action_is_handler(a) && !(is_default && is_ours(sig)))
+	if (!wf_action_is_handler(a) && !(is_default && is_ours(sig)) &&
+	    !wf_dump_signal_is(sig))
 		return give_up(sig, a);
 	if (!is_default)
 		wf_store_relaxed(&wf_action_had_handlers, true);
@@ -189,7 +194,7 @@ static bool note_halt(int sig)
 	uint64_t bit = (STOPS | ENDS) & ~wf_load_relaxed(&kept) &
 		       WF_SIGNAL_BIT(sig);
 
-	if (bit == 0 || is_reported(sig))
+	if (bit == 0 || is_reported(sig) || wf_dump_signal_is(sig))
 		return false;
 	if (wf_action_is_sig_dfl(&table[sig]))
 		return (atomic_fetch_or(&wf_action_halts, bit) & bit) == 0;
@@ -293,12 +298,24 @@ void wf_action_do_default(int sig, const siginfo_t *info)
 	wf_os_set_signal_mask(mask);
 }
 
+/* ACTION-8. No fs base but libc's is in use before the runtime starts. */
+void wf_actions_take_dump_signal(void)
+{
+	int sig = wf_dump_signal_number;
+
+	if (sig == 0)
+		return;
+	kernel_action(sig, NULL, &table[sig]);
+	install(sig, &table[sig]);
+}
+
 void wf_actions_start(void)
 {
 	for (int sig = 1; sig <= NR_SIGNALS; sig++) {
 		if ((FIXED & WF_SIGNAL_BIT(sig)) != 0)
 			continue;
-		kernel_action(sig, NULL, &table[sig]);
+		if (!wf_dump_signal_is(sig)) /* ACTION-8 */
+			kernel_action(sig, NULL, &table[sig]);
 		if (may_be_entered(sig, &table[sig]))
 			install(sig, &table[sig]);
 		note_halt(sig);
@@ -341,7 +358,9 @@ void wf_actions_fork_child(bool has_own)
 
 		if ((FIXED & WF_SIGNAL_BIT(sig)) != 0)
 			continue;
-		if (may_be_entered(sig, a) && (!has_own || is_of_memory(sig)))
+		if (wf_dump_signal_is(sig)) /* ACTION-8 */
+			install(sig, a);
+		else if (may_be_entered(sig, a) && (!has_own || is_of_memory(sig)))
 			give_up(sig, a);
 	}
 }

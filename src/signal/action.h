@@ -92,6 +92,10 @@ void wf_action_do_default(int sig, const siginfo_t *info);
 void wf_action_uninstall(int sig);
 
 /*
+ * Takes the signal of --dump-on from the program, when the library is loaded.
+ */
+void wf_actions_take_dump_signal(void);
+/*
  * Takes over the actions that the program has set so far. In a child, gives
  * them back to the kernel, unless it is a vfork child's (has_own), which has
  * set its actions itself.

@@ -69,6 +69,7 @@
 #include "sched/runtime.h"
 #include "sched/switch.h"
 #include "sched/vp_io.h"
+#include "signal/dump_signal.h"
 #include "signal/signal_entry.h"
 #include "signal/frame.h"
 #include "wait/sleep.h"
@@ -236,6 +237,7 @@ static void handle(int sig, siginfo_t *info, void *ucontext)
 	if (c == NULL || !wf_is_started())
 		return;
 	wf_store_relaxed(&c->is_signalled, false);
+	wf_dump_pause_here(ucontext, t != &c->idle_self);
 	/* seq_cst: before the check for reports (io/backend/supervisor.c,
 	 * SUPERVISOR-5). */
 	is_notified = wf_load_relaxed(&c->is_notified) &&

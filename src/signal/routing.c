@@ -51,6 +51,7 @@
 #include "sched/table.h"
 #include "signal/action.h"
 #include "signal/deliver.h"
+#include "signal/dump_signal.h"
 #include "signal/preempt.h"
 #include "signal/queue.h"
 #include "signal/signal_receiver.h"
@@ -174,6 +175,8 @@ int wf_routing_to_thread(struct wf_thread *me, struct wf_thread *t,
 {
 	siginfo_t own = *info;
 
+	if (wf_dump_signal_take(info->si_signo, NULL))
+		return 0;
 	return to_thread(me, t, &own, false);
 }
 
@@ -337,6 +340,8 @@ void wf_routing_to_process(struct wf_thread *me, const siginfo_t *info,
 	uint64_t bit = WF_SIGNAL_BIT(info->si_signo);
 	siginfo_t again = *info;
 
+	if (wf_dump_signal_take(info->si_signo, NULL))
+		return;
 	while (!give(me, &again, preferred)) {
 		if (wf_sigqueue_put(&wf_routing_process, &again, true) < 0)
 			return;

@@ -42,6 +42,7 @@
 #include "signal/action.h"
 #include "signal/cancel.h"
 #include "signal/deliver.h"
+#include "signal/dump_signal.h"
 #include "signal/foreign.h"
 #include "signal/frame.h"
 #include "signal/overflow.h"
@@ -205,6 +206,11 @@ void wf_signal_entry(int sig, siginfo_t *info, void *ucontext)
 	    (wf_arch_slots_fixup(ucontext) || wf_arch_copy_fixup(ucontext) ||
 	     wf_stack_code_fixup(info, ucontext)))
 		return;
+	if (wf_dump_signal_take(sig, ucontext)) {
+		if (c != NULL && wf_load_relaxed(&t->in_runtime) == 0)
+			wf_signal_entry_restart_call(ucontext);
+		return;
+	}
 	if (c == NULL || !wf_is_started() || t->has_native_signals) {
 		wf_foreign_entry(t, sig, info, ucontext); /* SIGNAL_ENTRY-4 */
 		return;

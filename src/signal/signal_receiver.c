@@ -52,6 +52,7 @@
  *     poking thread makes its change before, and the receiver reads the change
  *     after, both seq_cst. Otherwise a thread might send a signal that the
  *     receiver no longer takes.
+ *     The receiver takes the signal of --dump-on, too, in all cases.
  * SIGNAL_RECEIVER-9. A message may wake a carrier just when the receiver has
  *     taken the signal that was sent before the message, and has not set
  *     is_busy yet. So a carrier that opens its mask after a sleep polls `taken`
@@ -79,6 +80,7 @@
 #include "sched/thread.h"
 #include "signal/other_process.h"
 #include "signal/action.h"
+#include "signal/dump_signal.h"
 #include "signal/preempt.h"
 #include "signal/queue.h"
 #include "signal/routing.h"
@@ -132,7 +134,10 @@ static struct ways choose(void)
 	uint64_t poke = poke_bit(); /* first */
 	uint64_t set = wf_load_acquire(&want), open = may_open(set);
 
-	return (struct ways){ (set & ~open) | poke, open };
+	return (struct ways){
+		(set & ~open) | poke | wf_dump_signal_bit(),
+		open,
+	};
 }
 
 /* SIGNAL_RECEIVER-4, SIGNAL_RECEIVER-5. `mask` is the set that is open now. */
@@ -347,7 +352,8 @@ void wf_signal_receiver_leave_to_kernel(uint64_t set)
 
 		wf_signal_receiver_shrink(left);
 		wf_fence_seq_cst(); /* SIGNAL_RECEIVER-4 */
-		if ((left & ~poke_bit() & wf_load_acquire(&armed)) == 0)
+		if ((left & ~poke_bit() & ~wf_dump_signal_bit() &
+		     wf_load_acquire(&armed)) == 0)
 			return;
 		await_turn(turn);
 	}

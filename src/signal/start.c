@@ -18,6 +18,7 @@
 #include "signal/signal_entry.h"
 #include "signal/cancel.h"
 #include "signal/deliver.h"
+#include "signal/dump_signal.h"
 #include "signal/foreign.h"
 #include "signal/mask.h"
 #include "signal/queue.h"
@@ -69,7 +70,9 @@ int wf_signal_start(void)
 {
 	int err = wf_sigqueue_start();
 
-	return err == 0 ? wf_signal_receiver_start() : err;
+	if (err == 0)
+		err = wf_signal_receiver_start();
+	return err == 0 ? wf_dump_signal_start() : err;
 }
 
 void wf_signal_convert(uint64_t mask)
@@ -172,6 +175,7 @@ void wf_signal_fork_child(struct wf_thread *t, bool has_own_actions)
 		t->holds_signals = false;
 	}
 	wf_signal_receiver_fork_child();
+	wf_dump_signal_fork_child();
 	wf_routing_fork_child();
 	wf_posix_timer_fork_child();
 	wf_foreign_fork_child();

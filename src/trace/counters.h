@@ -48,6 +48,8 @@
 	X(word_hits, word_hits, "waits for words ended by a poll")             \
 	X(word_rings, word_doorbells, "waits for words ended by a doorbell")   \
 	X(ticks, ticks, "monitor ticks")                                       \
+	X(dumps, stack_dumps, "stacks of all threads printed")                 \
+	X(dumps_guessed, stack_dumps_guessed, "of these by weft itself")       \
 	X(carriers, carriers, "carriers made")                                 \
 	X(attaches, foreign_threads, "foreign threads met")                    \
 	X(served, worker_requests, "requests to I/O workers")                  \
