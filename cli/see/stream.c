@@ -24,9 +24,21 @@ enum {
 	PATIENCE_S = 60, /* the server answers at once, unless it has ended */
 };
 
+/*
+ * A request is two switches between processes, so pages are kept, and some are
+ * asked for in advance. A page is in the place that its number leads to.
+ */
+enum {
+	PAGE = 4096,
+	NR_PAGES = 4096,
+	PAGES_AT_ONCE = 8,
+};
+
 struct stream {
 	struct wf_see_source source;
-	int fd; /* -1: it has failed */
+	int fd;			    /* -1: it has failed */
+	uint64_t address[NR_PAGES]; /* UINT64_MAX: none */
+	char page[NR_PAGES][PAGE];
 };
 
 static ssize_t receive(int fd, struct iovec *parts, size_t nr)
@@ -83,6 +95,28 @@ static size_t read_part(struct stream *s, uint64_t address, void *to,
 	return answer.bytes;
 }
 
+static size_t place_of(uint64_t page)
+{
+	return page / PAGE % NR_PAGES;
+}
+
+/* Reads the page and some after it. NULL: it cannot be read. */
+static const char *fetch(struct stream *s, uint64_t page)
+{
+	char some[PAGES_AT_ONCE][PAGE];
+	uint64_t after = UINT64_MAX - page;
+	size_t most = after < sizeof(some) ? PAGE - 1 : sizeof(some);
+	size_t nr = read_part(s, page, some, most) / PAGE;
+
+	for (size_t i = nr; i-- > 0;) {
+		size_t place = place_of(page + i * PAGE);
+
+		s->address[place] = page + i * PAGE;
+		memcpy(s->page[place], some[i], PAGE);
+	}
+	return nr > 0 ? s->page[place_of(page)] : NULL;
+}
+
 static size_t read_memory(const struct wf_see_source *source, uint64_t address,
 			  void *to, size_t bytes)
 {
@@ -92,14 +126,17 @@ static size_t read_memory(const struct wf_see_source *source, uint64_t address,
 	if (address > UINT64_MAX - bytes)
 		return 0;
 	while (done < bytes) {
-		size_t left = bytes - done;
-		size_t part = left < WF_STREAM_MOST ? left : WF_STREAM_MOST;
-		size_t n = read_part(s, address + done, (char *)to + done,
-				     part);
+		uint64_t at = (address + done) % PAGE;
+		uint64_t page = address + done - at;
+		size_t n = bytes - done < PAGE - at ? bytes - done : PAGE - at;
+		const char *from = s->address[place_of(page)] == page ?
+					   s->page[place_of(page)] :
+					   fetch(s, page);
 
-		done += n;
-		if (n < part)
+		if (from == NULL)
 			break;
+		memcpy((char *)to + done, from + at, n);
+		done += n;
 	}
 	return done;
 }
@@ -207,6 +244,7 @@ int wf_see_stream_open(int fd, struct wf_see_source **ret_source)
 	if (s == NULL)
 		return -ENOMEM;
 	s->fd = fd;
+	memset(s->address, 0xff, sizeof(s->address));
 	s->source.read = read_memory;
 	s->source.close = close_stream;
 	err = begin(s);
