@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT */
+/* A library whose constructor does not return. */
+extern void wait_in_constructor(void);
+
+__attribute__((constructor)) static void begin(void)
+{
+	wait_in_constructor();
+}
