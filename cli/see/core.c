@@ -226,8 +226,7 @@ wf_see_kernel_thread_of(const struct wf_see_source *s, uint64_t thread_register)
 void wf_see_kernel_threads_sort(struct wf_see_source *s)
 {
 	if (s->nr_kernel > 0)
-		qsort(s->kernel, s->nr_kernel, sizeof(*s->kernel),
-		      by_register);
+		qsort(s->kernel, s->nr_kernel, sizeof(*s->kernel), by_register);
 }
 
 /* A core of more than 65,534 segments has their number in a section. */

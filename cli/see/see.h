@@ -38,8 +38,9 @@ enum wf_see_error {
 };
 
 /*
- * Opens a process by number or a core file by path; "-" is a process that
- * serves its memory to standard input. Returns 0 or an error; -ESRCH if there is no such process, -EPERM if it may not be read.
+ * Opens a process by number or a core file by path. "-" is a process that
+ * serves its memory to standard input. Returns 0 or an error; -ESRCH if there
+ * is no such process, -EPERM if it may not be read.
  */
 int wf_see_open(const char *which, struct wf_see **ret_see);
 /* The process that `which` is the number of; 0: it is the path of a core. */

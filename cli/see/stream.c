@@ -21,7 +21,7 @@
 enum {
 	MAX_THREADS = 1 << 16,
 	MAX_MAPS_BYTES = 256 << 20,
-	PATIENCE_S = 60, /* the server answers at once, unless it has ended */
+	ANSWER_S = 60, /* the server answers at once, unless it has ended */
 };
 
 /*
@@ -211,7 +211,7 @@ static int read_maps(struct stream *s, uint32_t bytes)
 
 static int begin(struct stream *s)
 {
-	const struct timeval patience = { .tv_sec = PATIENCE_S };
+	const struct timeval timeout = { .tv_sec = ANSWER_S };
 	const char magic[] = WF_STREAM_MAGIC;
 	struct wf_stream_hello hello;
 	struct iovec part = { &hello, sizeof(hello) };
@@ -221,16 +221,14 @@ static int begin(struct stream *s)
 	if (getsockopt(s->fd, SOL_SOCKET, SO_TYPE, &type, &bytes) < 0 ||
 	    type != SOCK_SEQPACKET)
 		return WF_SEE_NOT_STREAM;
-	setsockopt(s->fd, SOL_SOCKET, SO_RCVTIMEO, &patience,
-		   sizeof(patience));
+	setsockopt(s->fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
 	if (receive(s->fd, &part, 1) != sizeof(hello) ||
 	    memcmp(hello.magic, magic, sizeof(magic)) != 0)
 		return WF_SEE_NOT_STREAM;
 	if (hello.form != WF_STREAM_FORM ||
 	    hello.thread_bytes != sizeof(struct wf_stream_thread))
 		return WF_SEE_OTHER_FORM;
-	if (hello.nr_threads > MAX_THREADS ||
-	    hello.maps_bytes > MAX_MAPS_BYTES)
+	if (hello.nr_threads > MAX_THREADS || hello.maps_bytes > MAX_MAPS_BYTES)
 		return WF_SEE_BROKEN;
 	err = read_threads(s, hello.nr_threads);
 	return err == 0 ? read_maps(s, hello.maps_bytes) : err;

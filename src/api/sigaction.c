@@ -44,8 +44,9 @@ static int change(int sig, const struct sigaction *new,
 	int err;
 
 	/* libc returns the errors, also for its own two signals. */
-	if ((!wf_is_started() && !wf_dump_signal_is(sig)) || sig < 1 || sig > 64 || sig == 32 || sig == 33 ||
-	    sig == SIGKILL || sig == SIGSTOP)
+	if ((!wf_is_started() && !wf_dump_signal_is(sig)) || sig < 1 ||
+	    sig > 64 || sig == 32 || sig == 33 || sig == SIGKILL ||
+	    sig == SIGSTOP)
 		return wf_real.sigaction(sig, new, ret_old);
 	if (new != NULL)
 		from_libc(new, &k);

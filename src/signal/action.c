@@ -147,7 +147,8 @@ static bool is_ours(int sig)
 /* True if the kernel may have the trampoline for sig. */
 static bool may_be_entered(int sig, const struct wf_action *a)
 {
-	return wf_action_is_handler(a) || is_ours(sig) || wf_dump_signal_is(sig);
+	return wf_action_is_handler(a) || is_ours(sig) ||
+	       wf_dump_signal_is(sig);
 }
 
 /* ACTION-4 */
@@ -360,7 +361,8 @@ void wf_actions_fork_child(bool has_own)
 			continue;
 		if (wf_dump_signal_is(sig)) /* ACTION-8 */
 			install(sig, a);
-		else if (may_be_entered(sig, a) && (!has_own || is_of_memory(sig)))
+		else if (may_be_entered(sig, a) &&
+			 (!has_own || is_of_memory(sig)))
 			give_up(sig, a);
 	}
 }

@@ -156,8 +156,8 @@ uint32_t wf_dump_pause_begin(void)
 	const int64_t until_ns = wf_os_now() + PAUSE_NS;
 	uint32_t nr = wf_table_high(), nr_signalled = 0, still;
 
-	for (uint32_t i = 0; i < WF_DUMP_MOST_PAUSED &&
-			     wf_dump_paused[i].thread_register != 0;
+	for (uint32_t i = 0;
+	     i < WF_DUMP_MOST_PAUSED && wf_dump_paused[i].thread_register != 0;
 	     i++)
 		wf_dump_paused[i].thread_register = 0;
 	wf_store_relaxed(&nr_noted, 0);

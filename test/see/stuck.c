@@ -39,7 +39,7 @@ static sem_t arrived, never, asked, answered;
 static volatile sig_atomic_t nr_handled;
 static const char *module;
 
-/* Without stdio, whose buffers need malloc. */
+/* The buffers of stdio would need malloc. */
 static void say(const char *format, long a, const char *b)
 {
 	char line[128];
@@ -175,9 +175,9 @@ static void *wait_for_loader(void *arg)
 static void confine(void)
 {
 	struct sock_filter code[] = {
-		CONFINE_LOAD_NUMBER,	   REFUSE(ptrace),
-		REFUSE(process_vm_readv),  REFUSE(process_vm_writev),
-		REFUSE(pidfd_getfd),	   CONFINE_ALLOW,
+		CONFINE_LOAD_NUMBER,	  REFUSE(ptrace),
+		REFUSE(process_vm_readv), REFUSE(process_vm_writev),
+		REFUSE(pidfd_getfd),	  CONFINE_ALLOW,
 	};
 
 	if (confine_to(code, sizeof(code) / sizeof(code[0])) != 0)
@@ -231,7 +231,7 @@ static void block(const char *number)
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
-/* What threads inherit, weft's too. */
+/* Threads inherit it, and so do weft's. */
 static void change_for(const char *word)
 {
 	if (strncmp(word, "blocks=", 7) == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A library whose constructor does not return. */
+/* A library with a constructor that does not return. */
 extern void wait_in_constructor(void);
 
 __attribute__((constructor)) static void begin(void)
