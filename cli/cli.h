@@ -43,6 +43,9 @@ int wf_printed(int status);
 
 bool wf_asks_for_help(const char *arg);
 
+/* weft doctor PID: cli/doctor_process.c. Returns the exit status. */
+int wf_doctor_process(const char *pid);
+
 /* Each in the file of its name, as cli/run.c; argv[0] is the subcommand. */
 int wf_core_main(char **argv);
 void wf_core_help(FILE *to);

@@ -20,6 +20,7 @@
 #include "libraries.h"
 #include "path.h"
 #include "preload.h"
+#include "see/see.h"
 #include "system.h"
 #include "target.h"
 
@@ -256,23 +257,26 @@ static int report_program(const char *program, bool with_libraries)
 
 void wf_doctor_help(FILE *to)
 {
-	fputs("usage: weft doctor [--libraries] [PROGRAM]\n\n"
+	fputs("usage: weft doctor [--libraries] [PROGRAM|PID]\n\n"
 	      "Says whether PROGRAM can run on weft, whether it should, and "
-	      "what is different\nthere for it; without PROGRAM, what this "
-	      "system offers and what weft will use\nof it.\n\n"
+	      "what is different\nthere for it. Of the process PID, which "
+	      "runs on weft, it says which I/O backend it\nuses, which "
+	      "threads have a kernel thread of their own and why, and what "
+	      "the kernel\nhas refused. Without an argument, it says what "
+	      "this system offers and what weft\nwill use of it.\n\n"
 	      "  --libraries  looks at the functions that PROGRAM's libraries "
 	      "call as well: those\n"
 	      "               that its loader finds, and those in folders of "
 	      "its own (RUNPATH)\n\n"
 	      "Exit status: 0, 1 if PROGRAM cannot run on weft, or 125 if no "
-	      "program can.\n",
+	      "program can, or if\nPID cannot be read.\n",
 	      to);
 }
 
 static int complain_of_usage(void)
 {
 	return wf_complain(WF_EXIT_WEFT,
-			   "usage: weft doctor [--libraries] [PROGRAM]");
+			   "usage: weft doctor [--libraries] [PROGRAM|PID]");
 }
 
 int wf_doctor_main(char **argv)
@@ -291,5 +295,7 @@ int wf_doctor_main(char **argv)
 		return with_libraries ? complain_of_usage() : report_system();
 	if (argv[2] != NULL || argv[1][0] == '-')
 		return complain_of_usage();
+	if (!with_libraries && wf_see_process_number(argv[1]) > 0)
+		return wf_doctor_process(argv[1]);
 	return report_program(argv[1], with_libraries);
 }

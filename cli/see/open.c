@@ -201,3 +201,9 @@ bool wf_see_number(const struct wf_see *see, const char *name,
 	}
 	return false;
 }
+
+const char *wf_see_enum_word(const struct wf_see *see, const char *of,
+			     uint64_t value)
+{
+	return wf_see_word(&see->items, of, value);
+}

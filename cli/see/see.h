@@ -84,6 +84,10 @@ int wf_see_open_object(const struct wf_see *see, const struct wf_see_map *map);
 bool wf_see_number(const struct wf_see *see, const char *name,
 		   uint64_t *ret_value);
 
+/* The word for a value of an enum of the layout, or NULL. */
+const char *wf_see_enum_word(const struct wf_see *see, const char *of,
+			     uint64_t value);
+
 enum wf_see_state {
 	WF_SEE_RUNNING,	    /* on a carrier */
 	WF_SEE_RUNNABLE,    /* in a queue */

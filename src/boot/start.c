@@ -31,6 +31,7 @@
 #include "monitor/private_table.h"
 #include "os/clock.h"
 #include "os/cpus.h"
+#include "os/fallback.h"
 #include "os/kthread.h"
 #include "os/mem.h"
 #include "os/sys.h"
@@ -143,7 +144,8 @@ static int make_world(void)
 	wf_registers_init(!wf_switch_needs_syscall);
 	wf_arch_keeps_fs = !wf_switch_needs_syscall;
 	wf_arch_landings[WF_ARCH_LANDING_SIGNAL] = wf_signal_entry;
-	wf_os_membarrier_register();
+	if (wf_os_membarrier_register() < 0)
+		wf_fallback_note(WF_FALLBACK_MEMBARRIER);
 	wf_biased_init(wf_sched.nr_vps);
 	wf_ring_start();
 	wf_preempt_init();

@@ -30,6 +30,7 @@
 #include "monitor/private_table.h"
 #include "monitor/tick.h"
 #include "os/clock.h"
+#include "os/fallback.h"
 #include "os/kthread.h"
 #include "os/sys.h"
 #include "sched/carrier.h"
@@ -91,6 +92,8 @@ static void open_proc(void)
 		return;
 	proc = wf_os_proc_open();
 	has_asked_for_proc = true;
+	if (proc < 0)
+		wf_fallback_note(WF_FALLBACK_PROC);
 }
 
 static void close_kept(void)

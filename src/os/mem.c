@@ -13,6 +13,7 @@
 #include <sys/uio.h>
 
 #include "base/atomic.h"
+#include "os/fallback.h"
 #include "os/sys.h"
 
 #ifndef MADV_GUARD_INSTALL
@@ -162,8 +163,10 @@ int wf_os_guard(void *addr, size_t bytes)
 		/*
 		 * EINVAL also means locked memory; then mprotect does the work.
 		 */
-		if (!wf_os_has_guard_install())
+		if (!wf_os_has_guard_install()) {
 			wf_store_relaxed(&is_unknown, true);
+			wf_fallback_note(WF_FALLBACK_GUARDS);
+		}
 	}
 	return (int)wf_sys(SYS_mprotect, addr, bytes, PROT_NONE);
 }

@@ -18,6 +18,7 @@
 #include "io/backend/call.h"
 #include "io/backend/request.h"
 #include "io/backend/ring.h"
+#include "os/fallback.h"
 #include "sched/entry.h"
 #include "sched/monitor_time.h"
 #include "sched/table.h"
@@ -64,6 +65,7 @@
 		.value = (v)                                          \
 	}
 #define WAIT_KIND(n, text) ENUM("wait_kind", text, WF_WAIT_##n),
+#define FALLBACK(n, text) ENUM("fallback", text, WF_FALLBACK_##n),
 #define BOUND_WHY(n, text) ENUM("bound_why", text, WF_BOUND_##n),
 
 static const struct wf_layout_item items[] = {
@@ -71,6 +73,7 @@ static const struct wf_layout_item items[] = {
 	ADDRESS("table_used", wf_table_used),
 	ADDRESS("sched", wf_sched),
 	ADDRESS("io_option", wf_options.io),
+	ADDRESS("fallbacks", wf_fallbacks), /* bits: enum "fallback" */
 	CODE("thread_entry", wf_arch_thread_entry),
 	CODE("frame_resume", wf_arch_frame_resume),
 
@@ -198,7 +201,9 @@ static const struct wf_layout_item items[] = {
 	FIELD_AS("call.nr", wf_call, nr, "system_call"),
 	FIELD_AS("call.args", wf_call, args, "word"),
 
-	NUMBER("exit_state.detached", WF_EXIT_DETACHED),
+	WF_FALLBACKS(FALLBACK)
+
+		NUMBER("exit_state.detached", WF_EXIT_DETACHED),
 	NUMBER("exit_state.done", WF_EXIT_DONE),
 	NUMBER("not_started.bit", WF_NOT_STARTED_BIT),
 	ENUM("retake", "none", WF_RETAKE_NONE),

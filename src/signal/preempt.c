@@ -58,6 +58,7 @@
 #include "base/upcall.h"
 #include "libc/text.h"
 #include "os/clock.h"
+#include "os/fallback.h"
 #include "os/kthread.h"
 #include "os/sys.h"
 #include "sched/carrier.h"
@@ -408,8 +409,10 @@ void wf_preempt_arm(struct wf_carrier *c)
 	event.sigev_notify = SIGEV_THREAD_ID;
 	event._sigev_un._tid = wf_load_relaxed(&c->tid);
 	if (wf_sys(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event,
-		   &c->cpu_timer) < 0)
+		   &c->cpu_timer) < 0) {
 		c->cpu_timer = -1;
-	else
+		wf_fallback_note(WF_FALLBACK_CPU_TIMERS);
+	} else {
 		wf_sys(SYS_timer_settime, c->cpu_timer, 0, &spec, NULL);
+	}
 }

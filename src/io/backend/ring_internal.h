@@ -58,6 +58,9 @@ struct wf_rings {
 };
 extern struct wf_rings wf_rings;
 
+/* No ring is made from now on. */
+void wf_rings_refuse(void);
+
 /* The row of the poll that ends sleeps. */
 enum { WF_RING_WAKE = 0 };
 

@@ -12,6 +12,7 @@
 #include "base/options.h"
 #include "io/backend/ring_internal.h"
 #include "io/file/private_fd.h"
+#include "os/fallback.h"
 #include "os/mem.h"
 #include "os/sys.h"
 #include "os/uring.h"
@@ -78,6 +79,12 @@ static bool has_rows(const struct wf_vp *vp)
 	       vp->io->in_flight.nr_rows;
 }
 
+void wf_rings_refuse(void)
+{
+	wf_store_relaxed(&wf_rings.are_refused, true);
+	wf_fallback_note(WF_FALLBACK_IO_URING);
+}
+
 bool wf_ring_is_refused(void)
 {
 	return wf_options.io != WF_IO_URING ||
@@ -107,7 +114,7 @@ int wf_ring_ensure(struct wf_vp *vp)
 		 * again
 		 */
 		if (err != -EMFILE && err != -ENFILE && err != -ENOMEM)
-			wf_store_relaxed(&wf_rings.are_refused, true);
+			wf_rings_refuse();
 		return -ENOSYS;
 	}
 	io->last_carrier = vp->carrier;

@@ -13,6 +13,7 @@
 
 #include "io/backend/ring_internal.h"
 #include "os/clock.h"
+#include "os/fallback.h"
 #include "os/mem.h"
 #include "os/sys.h"
 #include "sched/carrier.h"
@@ -93,7 +94,7 @@ bool wf_ring_give_up(void)
 {
 	bool any = false;
 
-	wf_store_relaxed(&wf_rings.are_refused, true);
+	wf_rings_refuse();
 	for (uint32_t i = 0; i < nr_rings(); i++) {
 		struct wf_vp_io *io = made(i);
 
@@ -109,6 +110,7 @@ bool wf_ring_give_up(void)
 void wf_ring_keep_on(void)
 {
 	wf_store_relaxed(&wf_rings.are_refused, false);
+	wf_fallback_forget(WF_FALLBACK_IO_URING);
 }
 
 void wf_ring_dismiss(void)

@@ -49,6 +49,7 @@
 #include "io/backend/watcher.h"
 #include "io/backend/worker_table.h"
 #include "os/clock.h"
+#include "os/fallback.h"
 #include "os/futex.h"
 #include "os/kthread.h"
 #include "os/sys.h"
@@ -168,8 +169,10 @@ static int push_to(bool is_process, struct wf_request *r,
 		return 0;
 	put(&unused, s);
 	/* these resources may be free later */
-	if (is_process && err < 0 && err != -EAGAIN && err != -ENOMEM)
+	if (is_process && err < 0 && err != -EAGAIN && err != -ENOMEM) {
 		wf_store_relaxed(&is_refused, true);
+		wf_fallback_note(WF_FALLBACK_PROCESSES);
+	}
 	return -ENOSYS;
 }
 
@@ -457,6 +460,7 @@ void wf_worker_fork_child(void)
 	wf_store_relaxed(&is_ending, false);
 	wf_store_relaxed(&had_process, false);
 	wf_store_relaxed(&is_refused, false);
+	wf_fallback_forget(WF_FALLBACK_PROCESSES);
 	lists_lock = WF_SPIN_INIT;
 	own_lock = WF_SPIN_INIT;
 	idle[0] = idle[1] = unused = own = NULL;
