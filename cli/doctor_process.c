@@ -44,8 +44,6 @@ static const struct meaning fallbacks[] = {
 		    "the stacks" },
 	{ "cpu_timers", "timers of CPU time are refused: the monitor alone "
 			"preempts" },
-	{ "carriers", "kernel threads are refused: threads that block in the "
-		      "kernel hold up others" },
 	{ "proc", "/proc cannot be read: threads that block in the kernel are "
 		  "noticed late" },
 };

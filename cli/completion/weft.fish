@@ -18,6 +18,7 @@ complete -c weft -n '__fish_seen_subcommand_from run' -l stack-size
 complete -c weft -n '__fish_seen_subcommand_from run' -l preempt-every
 complete -c weft -n '__fish_seen_subcommand_from run' -l stats
 complete -c weft -n '__fish_seen_subcommand_from run' -l stats-file
+complete -c weft -n '__fish_seen_subcommand_from run' -l dump-on
 complete -c weft -n '__fish_seen_subcommand_from run' -l bound
 complete -c weft -n '__fish_seen_subcommand_from run' -l mpi
 complete -c weft -n '__fish_seen_subcommand_from run' -l no-children

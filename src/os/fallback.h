@@ -23,7 +23,6 @@
 	X(MEMBARRIER, "membarrier") /* naps instead */            \
 	X(GUARDS, "guards")	    /* mprotect instead */        \
 	X(CPU_TIMERS, "cpu_timers") /* the monitor alone ticks */ \
-	X(CARRIERS, "carriers")	    /* too few kernel threads */  \
 	X(PROC, "proc")		    /* CPU clocks instead of states */
 
 enum wf_fallback {

@@ -17,7 +17,6 @@
 #include "base/log.h"
 #include "base/upcall.h"
 #include "libc/tcb.h"
-#include "os/fallback.h"
 #include "os/futex.h"
 #include "os/kthread.h"
 #include "os/mem.h"
@@ -228,7 +227,6 @@ static void say_no_carrier(int err)
 	/* The kernel refuses clones with EAGAIN also during an exec. */
 	if (err == -EAGAIN && wf_load_relaxed(&wf_os_execs) != 0)
 		return;
-	wf_fallback_note(WF_FALLBACK_CARRIERS);
 	if (!atomic_exchange(&said, true))
 		wf_log("cannot make another kernel thread (error %d): threads "
 		       "that block in system calls will delay others; raise "

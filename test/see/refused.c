@@ -5,8 +5,6 @@
  *
  *     io_uring, membarrier, guards, cpu_timers, processes
  *                 the kernel refuses these from the start
- *     carriers    the kernel refuses more kernel threads when the rest is made,
- *                 and more threads block than there are
  *     affinity    two threads have a CPU of their own
  *
  * One thread waits for a pipe and one for a lock of a file. Prints a line for
@@ -23,17 +21,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "confine.h"
 
-enum { GUARD_INSTALL = 102, NR_BLOCKING = 8 };
+enum { GUARD_INSTALL = 102 };
 
 #define REFUSE(error) BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (error))
 #define IS(value, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, yes, no)
 #define HAS(bit, yes, no) BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, bit, yes, no)
-#define LOAD_ARG(n)                     \
+#define LOAD_ARG(n)                        \
 	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, \
 		 offsetof(struct seccomp_data, args[n]))
 
@@ -74,24 +71,20 @@ static void refuse_call(int nr, int error)
 
 static void refuse_guards(void)
 {
-	struct sock_filter code[] = { CONFINE_LOAD_NUMBER,
-				      IS(SYS_madvise, 0, 3),
-				      LOAD_ARG(2),
-				      IS(GUARD_INSTALL, 0, 1),
-				      REFUSE(EINVAL),
-				      CONFINE_ALLOW };
+	struct sock_filter code[] = {
+		CONFINE_LOAD_NUMBER,	 IS(SYS_madvise, 0, 3), LOAD_ARG(2),
+		IS(GUARD_INSTALL, 0, 1), REFUSE(EINVAL),	CONFINE_ALLOW
+	};
 
 	install(code, sizeof(code) / sizeof(code[0]));
 }
 
 static void refuse_processes(void)
 {
-	struct sock_filter code[] = { CONFINE_LOAD_NUMBER,
-				      IS(SYS_clone, 0, 3),
-				      LOAD_ARG(0),
-				      HAS(CLONE_THREAD, 1, 0),
-				      REFUSE(EPERM),
-				      CONFINE_ALLOW };
+	struct sock_filter code[] = {
+		CONFINE_LOAD_NUMBER,	 IS(SYS_clone, 0, 3), LOAD_ARG(0),
+		HAS(CLONE_THREAD, 1, 0), REFUSE(EPERM),	      CONFINE_ALLOW
+	};
 
 	install(code, sizeof(code) / sizeof(code[0]));
 }
@@ -143,35 +136,8 @@ static void *have_a_cpu(void *arg)
 	return arg;
 }
 
-static void *block(void *arg)
-{
-	const struct timespec time = { 100000, 0 };
-
-	arrive("blocking");
-	syscall(SYS_nanosleep, &time, NULL);
-	return arg;
-}
-
-/* The filter is for all kernel threads. */
-static void block_without_carriers(void)
-{
-	struct sock_filter code[] = { CONFINE_LOAD_NUMBER,
-				      IS(SYS_clone, 0, 1), REFUSE(EAGAIN),
-				      CONFINE_ALLOW };
-	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
-
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
-		    SECCOMP_FILTER_FLAG_TSYNC, &program) != 0)
-		exit(77);
-	for (int i = 0; i < NR_BLOCKING; i++)
-		make(block);
-}
-
 static void add(const char *what)
 {
-	if (strcmp(what, "carriers") == 0)
-		block_without_carriers();
 	for (int i = 0; i < 2 && strcmp(what, "affinity") == 0; i++)
 		make(have_a_cpu);
 }

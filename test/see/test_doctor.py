@@ -37,7 +37,9 @@ def waits(uring, workers):
 @pytest.fixture
 def refused(start, tmp_path):
     def run(*words, **options):
-        program = start("see_refused", tmp_path / "lock", *words, **options)
+        nr = len(list(tmp_path.iterdir()))
+        program = start("see_refused", tmp_path / f"lock{nr}", *words,
+                        **options)
         program.tids = {}
         for line in program.read():
             tid, where = line.split()
@@ -72,8 +74,6 @@ FALLBACKS = {
     "guards": "MADV_GUARD_INSTALL is refused: vm.max_map_count limits the "
               "stacks",
     "cpu_timers": "timers of CPU time are refused: the monitor alone preempts",
-    "carriers": "kernel threads are refused: threads that block in the kernel "
-                "hold up others",
 }
 
 
