@@ -310,6 +310,8 @@ SHOWN = {
     "       TID  NAME": "output of weft threads; test/see checks such lines",
     "Deadlock of": "output of weft threads --waits; the same",
     "2 threads, parked": "output of weft stacks; test/see checks such lines",
+    "weft: SIGQUIT: the stacks": "output of --dump-on; the same",
+    "process           27244": "output of weft doctor PID; the same",
     "page;lock 2": "output of weft stacks --folded; the same",
     "echo '|/usr/bin/weft core": "changes a setting of the kernel's; "
                                  "test/see/test_core.py runs the filter",

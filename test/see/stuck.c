@@ -10,6 +10,7 @@
  *     no-fork        the kernel makes no processes
  *     blocks=SIGNAL  each thread blocks the signal
  *     takes=SIGNAL   it has a handler for the signal, and sends itself three
+ *     fork           a child without threads waits for ever
  *     one-thread     no thread is made
  *
  * All threads are made first, since that needs malloc and the loader. Then
@@ -242,6 +243,15 @@ static void change_for(const char *word)
 		refuse_processes();
 }
 
+static void fork_child(void)
+{
+	pid_t pid = fork();
+
+	while (pid == 0)
+		pause();
+	say("%ld %s\n", pid, "fork_child");
+}
+
 static void make_for(const char *word)
 {
 	if (strcmp(word, "malloc") == 0) {
@@ -266,6 +276,8 @@ static void obey(const char *word)
 	} else if (strncmp(word, "loader=", 7) == 0) {
 		let_go(&stay_loader);
 		let_go(&wait_loader);
+	} else if (strcmp(word, "fork") == 0) {
+		fork_child();
 	}
 }
 

@@ -257,6 +257,23 @@ def test_a_program_without_threads_prints_its_own_stack(stuck):
                       for offset in PLACE.findall(text)]
 
 
+def test_a_fork_child_keeps_the_signal(stuck):
+    program = stuck(3, "fork")
+    child = next(pid for pid, function in program.functions.items()
+                 if function == "fork_child")
+    try:
+        os.kill(child, signal.SIGQUIT)
+        end = time.monotonic() + LIMIT_S
+        while f"1 thread, running: {child}\n" not in program.text():
+            assert time.monotonic() < end, program.text()
+            time.sleep(0.02)
+        os.kill(child, 0)  # it lives
+    finally:
+        os.kill(child, signal.SIGKILL)
+    _, groups = program.dump()
+    assert counts_of(groups, "wait_for_ever") == 3
+
+
 def test_only_some_signals_can_be_taken():
     found = weft("run", "--dump-on", "SIGKILL", "true", check=False)
     assert found.returncode == 125
