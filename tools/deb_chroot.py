@@ -4,8 +4,9 @@
     print(check("bookworm", pathlib.Path("build/deb/first")))
 
 First it installs packages of an older version, which are the same files with
-another number, then the built ones. Python then runs 500 threads on weft, and
-purging must leave no file behind.
+another number, then the built ones. Python then runs 500 threads on weft,
+`weft stacks` and `weft core` show all of them, and purging must leave no file
+behind.
 """
 
 import json
@@ -22,13 +23,27 @@ SUITES = ("bookworm", "trixie")
 OLDER = "0.1~older"
 THREADS = 500
 INSTALLED = ("weft", "libweft0", "libweft-dev", "weft-doc")
-# The program counts its threads while all of them exist.
+# Files that the packages bring beside the command and the library.
+FILES = ("usr/share/bash-completion/completions/weft",
+         "usr/share/fish/vendor_completions.d/weft.fish",
+         "usr/share/zsh/vendor-completions/_weft",
+         "usr/share/man/man1/weft.1.gz",
+         "usr/share/man/man3/weft_channel.3.gz",
+         "usr/include/weft/weft.h",
+         "usr/share/doc/weft/guide/getting-started.md")
+# Prints the stacks of its threads while all of them wait, and writes its core.
 PROGRAM = f"""
-import threading
+import os, subprocess, threading, time
 gate = threading.Barrier({THREADS} + 1)
 threads = [threading.Thread(target=gate.wait) for _ in range({THREADS})]
 for thread in threads:
     thread.start()
+while gate.n_waiting < {THREADS}:
+    time.sleep(0.01)
+with open("/tmp/stacks", "w") as out:
+    subprocess.run(["weft", "stacks", str(os.getpid())], stdout=out, check=True)
+subprocess.run(["weft", "core", str(os.getpid()), "/tmp/core"], check=True,
+               stderr=subprocess.DEVNULL)
 gate.wait()
 for thread in threads:
     thread.join()
@@ -153,6 +168,32 @@ def use(root):
         raise Failed(f"not {THREADS} threads on weft: {counters}")
 
 
+def seen(text):
+    """How many threads `weft stacks` shows in Python's interpreter, beside the
+    first one."""
+    stacks = re.findall(r"^(\d+) threads?, [a-z-]+: .*\n((?: .*\n)*)", text,
+                        re.M)
+    return sum(int(nr) for nr, frames in stacks
+               if " _PyEval_EvalFrameDefault+" in frames and
+               " Py_RunMain+" not in frames)
+
+
+def look(root):
+    """Checks that both commands found the threads that waited."""
+    texts = {"weft stacks PID": (root.folder / "tmp/stacks").read_text(),
+             "weft stacks CORE": root.must("weft", "stacks", "/tmp/core")}
+    for command, text in texts.items():
+        if seen(text) != THREADS:
+            raise Failed(f"{command} shows {seen(text)} of {THREADS} "
+                         f"threads:\n{text}")
+
+
+def look_for_files(root):
+    missing = [name for name in FILES if not (root.folder / name).is_file()]
+    if missing:
+        raise Failed(f"not installed: {', '.join(missing)}")
+
+
 def purge(root, before):
     root.must("dpkg", "--purge", *INSTALLED)
     left = sorted(root.files() - before)
@@ -171,6 +212,9 @@ def check(suite, packages):
         new = install(root, "new")
         if len(new) != 1 or OLDER in new:
             raise Failed(f"after the upgrade: {new}")
+        look_for_files(root)
         use(root)
+        look(root)
         purge(root, before)
-    return f"installed, upgraded, ran {THREADS} threads of python3, purged"
+    return (f"installed, upgraded, ran {THREADS} threads of python3 and showed "
+            "their stacks, purged")

@@ -5,14 +5,16 @@ serves from it.
     print(check(pathlib.Path("build/deb/first")))
 
 memcached runs on weft as process 1 of the container, without io_uring, as
-Docker's default profile has it, and with io_uring. weft's counters say that it
-ran there and how its threads waited.
+Docker's default profile has it, and with io_uring. Then podman runs the same
+root file system, where podman works. weft's counters say that memcached ran
+there and how its threads waited.
 """
 
 import contextlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -29,6 +31,8 @@ COUNTERS = "tmp/counters"
 THREADS = 8
 CLIENTS = 32
 LIMIT_S = 60
+# runc knows hybrid control groups, crun does not.
+ENGINES = ("podman", "podman --runtime=runc")
 # Docker's default capabilities, as a number.
 CAPABILITIES = 0xa80425fb
 SERVE = ("weft", "run", "--stats=json", "--stats-file", f"/{COUNTERS}",
@@ -54,10 +58,19 @@ def make(packages, root):
         raise Skipped(f"mmdebstrap failed: {done.stderr.strip()[-300:]}")
 
 
+def tried(*command, engine=None):
+    """Runs the script, and returns how it ended."""
+    return subprocess.run([SCRIPT, *command], text=True, capture_output=True,
+                          check=False, timeout=LIMIT_S,
+                          stdin=subprocess.DEVNULL, env=environment(engine))
+
+
+def environment(engine):
+    return os.environ | ({"PODMAN": engine} if engine else {})
+
+
 def run(root, *command):
-    done = subprocess.run([SCRIPT, "run", root, *command], text=True,
-                          capture_output=True, check=False, timeout=LIMIT_S,
-                          stdin=subprocess.DEVNULL)
+    done = tried("run", root, *command)
     if done.returncode != 0:
         raise Failed(f"{command}: status {done.returncode}\n{done.stderr}")
     return done.stdout
@@ -72,19 +85,21 @@ def check_rights(root):
 
 
 @contextlib.contextmanager
-def serving(root, command):
+def serving(root, *command, engine=None):
     """memcached, until the body is done."""
     for name in (SOCKET, COUNTERS):
         (root / name).unlink(missing_ok=True)
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                          text=True) as process:
+    with subprocess.Popen([SCRIPT, *command, *SERVE], env=environment(engine),
+                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, text=True) as process:
         try:
             yield process
-            # The container's process 1 is a child of unshare's.
+            # podman passes the signal on. unshare does not: the container's
+            # process 1 is its child.
             children = f"/proc/{process.pid}/task/{process.pid}/children"
-            for pid in pathlib.Path(children).read_text().split():
-                os.kill(int(pid), signal.SIGTERM)
+            for pid in [process.pid] if engine else map(
+                    int, pathlib.Path(children).read_text().split()):
+                os.kill(pid, signal.SIGTERM)
             process.wait(LIMIT_S)
         finally:
             process.kill()
@@ -132,15 +147,31 @@ def check_counters(root, has_io_uring):
         raise Failed(f"io_uring allowed: {has_io_uring}; {counters}")
 
 
+def check_podman(root):
+    """Returns how podman served, or why it does not work here."""
+    reasons = []
+    for engine in ENGINES:
+        if shutil.which("podman") is None:
+            return "podman is not installed"
+        done = tried("podman", root, "weft", "doctor", engine=engine)
+        if done.returncode == 0:
+            with serving(root, "podman", root, engine=engine) as process:
+                ask(root, process)
+            check_counters(root, bool(re.search(r"^I/O backend +uring",
+                                                done.stdout, re.M)))
+            return f"{engine} likewise"
+        reasons.append(f"{engine} does not work: {done.stderr.strip()[-300:]}")
+    return "; ".join(reasons)
+
+
 def check(packages):
     with tempfile.TemporaryDirectory(prefix="weft-") as place:
         root = pathlib.Path(place) / "root"
         make(packages, root)
         check_rights(root)
         for options in ([], ["--allow-io-uring"]):
-            with serving(root, [SCRIPT, "run", root, *options,
-                                *SERVE]) as process:
+            with serving(root, "run", root, *options) as process:
                 ask(root, process)
             check_counters(root, bool(options))
-    return (f"memcached served {CLIENTS} clients from a container, without "
-            "io_uring and with")
+        return (f"memcached served {CLIENTS} clients from a container, "
+                f"without io_uring and with; {check_podman(root)}")

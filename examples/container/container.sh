@@ -6,7 +6,8 @@
 #   container.sh run FOLDER [--allow-io-uring] COMMAND...
 #   container.sh podman FOLDER COMMAND...  the same by podman, with its profile
 #
-# Needs root. SUITE is a suite of Debian, PROGRAMS what else is installed.
+# Needs root. SUITE is a suite of Debian, PROGRAMS what else is installed. PODMAN
+# is the command, such as 'podman --runtime=runc'.
 set -eu
 
 suite=${SUITE:-bookworm}
@@ -61,16 +62,21 @@ run() {
 		/usr/bin/confine $option "$@"
 }
 
+# Podman's default limits need CAP_SYS_RESOURCE, if they are above the caller's.
+run_in_podman() {
+	root=$1
+	shift
+	# shellcheck disable=SC2086 # the command and its options
+	exec ${PODMAN:-podman} run --rm --network=none --ulimit nofile=4096 \
+		--ulimit nproc=4096 --rootfs "$root" "$@"
+}
+
 [ $# -ge 3 ] || usage
 command=$1
 shift
 case $command in
 make) make_root "$@" ;;
 run) run "$@" ;;
-podman)
-	root=$1
-	shift
-	exec podman run --rm --rootfs "$root" "$@"
-	;;
+podman) run_in_podman "$@" ;;
 *) usage ;;
 esac
