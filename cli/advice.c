@@ -76,6 +76,10 @@ static const char *const runtime_libraries[] = {
  * calls are read first, so they come before those of its libraries. */
 static const char *shown[NR_EVIDENCE];
 
+/* The library that creates threads, "" if the program itself does. Many
+ * libraries do so only in some of their functions. */
+static char creator[64];
+
 static bool begins_with(const char *name, const char *const list[], size_t nr)
 {
 	for (size_t i = 0; i < nr; i++)
@@ -93,18 +97,20 @@ static bool is_name(const char *name, const char *pattern)
 }
 
 /* A library's dlopen says little: nearly every program has one that calls it.
- * arg: a bool, the file is the program. */
+ * arg: the library's name, NULL for the program. */
 static void note(const char *name, void *arg)
 {
-	const bool *is_program = arg;
+	const char *library = arg;
 
 	for (size_t i = 0; i < NR_CALLS; i++) {
 		const struct call *call = &calls[i];
 
 		if (shown[call->evidence] != NULL ||
 		    !is_name(name, call->name) ||
-		    (call->evidence == PLUG_INS && !*is_program))
+		    (call->evidence == PLUG_INS && library != NULL))
 			continue;
+		if (call->evidence == THREADS && library != NULL)
+			snprintf(creator, sizeof(creator), "%s", library);
 		shown[call->evidence] = call->shown != NULL ? call->shown :
 							      call->name;
 	}
@@ -125,7 +131,7 @@ void wf_advice_read(const char *path, bool is_program)
 		return;
 	}
 	if (is_program || !begins_with(name, runtime_libraries, nr_runtime))
-		wf_imports_visit(path, note, &is_program);
+		wf_imports_visit(path, note, is_program ? NULL : (void *)name);
 }
 
 const char *wf_advice(void)
@@ -144,6 +150,11 @@ const char *wf_advice(void)
 			 shown[PLUG_INS]);
 	else if (shown[THREADS] == NULL)
 		return "no: neither it nor its libraries create threads";
+	else if (creator[0] != '\0')
+		snprintf(text, sizeof(text),
+			 "measure: it has no threads of its own, but %s has "
+			 "threads (%s), perhaps not for this program",
+			 creator, shown[THREADS]);
 	else if (shown[CONNECTIONS] != NULL && shown[EVENT_LOOP] != NULL)
 		snprintf(text, sizeof(text),
 			 "measure: it has threads (%s) and an event loop (%s); "
