@@ -89,6 +89,20 @@ def test_manual_page_lists_every_option():
     assert listed == OPTIONS
 
 
+def test_manual_page_names_every_command(weft):
+    """With the options of the commands beside `run`."""
+    text = (ROOT / "docs/man/weft.1").read_text().replace("\\", "")
+    commands = re.findall(r"^  (\w+)", weft("help").stdout, re.M)
+    assert {"run", "doctor", "stacks", "core"} <= set(commands)
+    for command in commands:
+        assert f"\n.B weft {command}\n" in text
+        if command in ("run", "help", "version"):
+            continue
+        shown = re.findall(r"--([a-z-]+)", weft(command, "--help").stdout)
+        for option in set(shown) - {"help"}:
+            assert f"--{option}" in text, (command, option)
+
+
 def test_run_nothing(weft):
     complains(weft("run"), 125, "no program")
     complains(weft("run", "--"), 125, "no program")

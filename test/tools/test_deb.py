@@ -2,6 +2,7 @@
 """tools/deb.py: comparing and copying; ./dev deb builds the packages
 themselves."""
 
+import contextlib
 import json
 import shutil
 import subprocess
@@ -156,3 +157,52 @@ def test_counters_of_the_container(tmp_path):
                                    (False, {"uring_requests": 5})):
         with pytest.raises(deb_container.Failed):
             check(has_io_uring, **counters)
+
+
+STACKS = """\
+499 threads, parked: 12 (python3), 13 (python3), and 497 more
+    libweft.so.0+0x5d876
+    _PyEval_EvalFrameDefault+0x8f0 (python3.11+0x12c2a0)
+
+1 thread, parked: 1 (python3)
+    _PyEval_EvalFrameDefault+0x8f0 (python3.11+0x12c2a0)
+    Py_RunMain+0x20f (python3.11+0x25144f)
+
+1 thread, running: 11 (python3)
+    _PyEval_EvalFrameDefault+0x8f0 (python3.11+0x12c2a0)
+
+1 thread, parked: 14 (weft)
+    libweft.so.0+0x5db44
+"""
+
+
+def test_threads_seen_by_stacks():
+    """Neither the first thread counts nor weft's own."""
+    assert deb_chroot.seen(STACKS) == 500
+    assert deb_chroot.seen("") == 0
+
+
+@pytest.mark.parametrize("working, said", [
+    ("podman", "podman likewise"),
+    ("podman --runtime=runc", "podman --runtime=runc likewise"),
+    (None, "podman does not work: no; podman --runtime=runc does not work: no")])
+def test_engines(monkeypatch, tmp_path, working, said):
+    """The first one that works serves."""
+    served = []
+
+    def tried(*command, engine):
+        return subprocess.CompletedProcess(
+            command, int(engine != working), "I/O backend       workers", "no")
+
+    @contextlib.contextmanager
+    def serving(*_, engine):
+        yield served.append(engine)
+
+    monkeypatch.setattr(deb_container.shutil, "which", lambda _: "/a")
+    monkeypatch.setattr(deb_container, "tried", tried)
+    monkeypatch.setattr(deb_container, "serving", serving)
+    monkeypatch.setattr(deb_container, "ask", lambda *_: None)
+    monkeypatch.setattr(deb_container, "check_counters",
+                        lambda _, has_io_uring: served.append(has_io_uring))
+    assert deb_container.check_podman(tmp_path) == said
+    assert served == ([working, False] if working else [])
