@@ -185,7 +185,8 @@ def test_threads_seen_by_stacks():
 @pytest.mark.parametrize("working, said", [
     ("podman", "podman likewise"),
     ("podman --runtime=runc", "podman --runtime=runc likewise"),
-    (None, "podman does not work: no; podman --runtime=runc does not work: no")])
+    (None, "podman does not work: no; podman --runtime=runc does not work: "
+     "no")])
 def test_engines(monkeypatch, tmp_path, working, said):
     """The first one that works serves."""
     served = []
