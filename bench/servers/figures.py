@@ -40,6 +40,12 @@ def row(name, part, kind):
             f"{ratio(part, kind):.2f}"]
 
 
+def runs(used):
+    """The number, or the least and the most: rows are measured apart."""
+    numbers = sorted({part["runs"] for part in used})
+    return " to ".join(map(str, (numbers[0], numbers[-1])[:len(numbers)]))
+
+
 def table(kind, parts):
     wanted = [part for part in PARTS if part.kind == kind]
     found = {f"{one.load}, {one.connections}": parts[one.name]
@@ -49,7 +55,7 @@ def table(kind, parts):
         return [f"*Not measured yet: {again} fills this in.*"]
     used = list(found.values())
     text = (f"By {again}, {used[0]['date']}, {used[0]['cpus']} CPUs, medians "
-            f"of {used[0]['runs']} runs of each side in turn. Other programs "
+            f"of {runs(used)} runs of each side in turn. Other programs "
             f"used {max(part['others'] for part in used):.1f} CPUs at most")
     if any(part["favoured"] for part in used):
         text += (", only such as the service left (`--favoured`), and parts of "
