@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from bench.lib import groups
-from bench.servers import saved
+from bench.servers import figures, saved
 
 OPTIONS = argparse.Namespace(runs=5, seconds=1, favoured=False)
 
@@ -47,6 +47,17 @@ def test_a_favoured_service_beside_load(tmp_path):
 
 def test_nothing_saved(tmp_path):
     assert saved.read(tmp_path) == {}
+
+
+@pytest.mark.parametrize("runs, said", [
+    ([5], "of 5 runs"), ([5, 5], "of 5 runs"), ([5, 3, 4], "of 3 to 5 runs")])
+def test_runs_in_a_table(tmp_path, runs, said):
+    """A table is of parts that were saved with different numbers of runs."""
+    for nr, (load, number) in enumerate(zip(("point", "read", "write"), runs)):
+        options = argparse.Namespace(runs=number, seconds=1, favoured=False)
+        saved.save(tmp_path, {f"mariadb_{load}_16": row(100.0 + nr)}, options)
+    text = figures.figure("service-mariadb", saved.read(tmp_path))[1]
+    assert f"medians {said} of each side" in text
 
 
 def group_of_a_child():
