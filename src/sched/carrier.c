@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A carrier is one mapping with the struct, a TLS block, a signal stack and a
- * stack. The table `carriers` has all carriers by number and never loses one.
- * Spares sleep in a list, until a thread gives them a VP or a thread to run.
- * Binding a thread means that its carrier gives its VP to a spare. The
- * invariants are in carrier.h.
+ * A carrier is one memory mapping: struct wf_carrier, a TLS block, a signal
+ * stack and a stack. The table `carriers` has all carriers by number and never
+ * loses one. Carriers without a VP, the spares, sleep in a list until a thread
+ * gives them a VP or a thread to run. To bind a thread, its carrier gives its
+ * VP to a spare and keeps the thread. The invariants are in carrier.h.
  */
 #include "sched/carrier.h"
 
@@ -30,13 +30,13 @@
 #include "sched/switch.h"
 
 enum {
-	/* Room for threads that pass the check of MAX_CARRIERS together. */
+	/* The margin is for threads that check this limit at the same time. */
 	MAX_CARRIERS = 16384,
 	CARRIER_MARGIN = 1024,
 	STACK_BYTES = 64 * 1024,
-	ALTSTACK_BYTES = 64 * 1024, /* with the mark, and unused bytes */
-	/* After so many handoffs in a row weft binds the thread: each handoff
-	 * costs about 30 us and up to a tick of delay. */
+	ALTSTACK_BYTES = 64 * 1024, /* starts with struct wf_arch_mark */
+	/* The number of handoffs in a row after which weft binds the thread.
+	 * Each handoff costs 30 us and up to a tick of delay. */
 	HANDOFFS_BEFORE_BIND = 16,
 };
 
@@ -47,11 +47,11 @@ static _Atomic(struct wf_carrier *) carriers[MAX_CARRIERS + CARRIER_MARGIN];
 static _Atomic uint32_t nr_carriers;
 static struct wf_spin spare_lock = WF_SPIN_INIT;
 static struct wf_carrier *spares;
-/* carriers that the kernel refused a kernel thread; CARRIER-4 */
+/* carriers for which the kernel has refused a kernel thread; CARRIER-4 */
 static struct wf_carrier *unborn;
 static _Atomic uint32_t nr_spares;
-static _Atomic uint32_t nr_starting; /* spares cloned and not yet waiting */
-static long timer_slack = 50 * 1000; /* ns, of the program; Linux's default */
+static _Atomic uint32_t nr_starting; /* spares that do not yet wait */
+static long timer_slack = 50 * 1000; /* ns; at first Linux's default */
 
 uint32_t wf_carrier_count(void)
 {
@@ -95,7 +95,7 @@ static void init(struct wf_carrier *c, uint32_t number, size_t head)
 	wf_store_relaxed(&c->idle_self.in_runtime, 1);
 }
 
-/* One mapping: the struct, a minimal TLS block, altstack, stack. */
+/* Maps memory for a carrier: the struct, a minimal TLS block, stacks. */
 static struct wf_carrier *new_carrier(void **ret_stack_top)
 {
 	size_t head = wf_align_up(
@@ -152,10 +152,10 @@ static void carrier_thread(void *arg)
 	wf_ranks_carried(0); /* the TLS may be a former carrier's */
 	begin(arg);
 	wf_registers_begin_carrier();
-	/* The carrier that made this one may have another timer slack. */
+	/* A clone inherits timer slack, which its maker may have changed. */
 	if (!((struct wf_carrier *)arg)->is_altered)
 		wf_os_set_timer_slack(timer_slack);
-	/* weft's own signal is open now: it asks for changes of credentials. */
+	/* Opens weft's own signal, which asks for changes of credentials. */
 	wf_carrier_set_mask(arg, UINT64_MAX);
 	wf_upcall.carrier_main(arg);
 }
@@ -224,7 +224,7 @@ static void say_no_carrier(int err)
 {
 	static _Atomic bool said;
 
-	/* The kernel refuses clones with EAGAIN also during an exec. */
+	/* During an exec, too, the kernel refuses clones with EAGAIN. */
 	if (err == -EAGAIN && wf_load_relaxed(&wf_os_execs) != 0)
 		return;
 	if (!atomic_exchange(&said, true))
@@ -264,7 +264,7 @@ int wf_carrier_ensure_spare(void)
 	if (wf_load_relaxed(&nr_spares) > 0)
 		return 0;
 	if (wf_self != NULL && wf_carrier_is_altered(wf_self))
-		return 0; /* CARRIER-5 */
+		return 0; /* CARRIER-5: an altered carrier makes none */
 	if (!wf_cas_acq_rel(&nr_starting, &none, 1))
 		return 0;
 	err = wf_carrier_spawn(NULL);
@@ -273,7 +273,7 @@ int wf_carrier_ensure_spare(void)
 	return err;
 }
 
-/* --- spares ------------------------------------------------------------- */
+/* --- spare carriers ----------------------------------------------------- */
 
 void wf_carrier_put_back(struct wf_carrier *c)
 {
@@ -293,7 +293,7 @@ struct wf_carrier *wf_carrier_take_spare(void)
 	return c;
 }
 
-/* Called when t has its carrier to itself. */
+/* Called when t has just become the only thread of its carrier. */
 static void begin_bound(const struct wf_thread *t)
 {
 	wf_count(binds);
@@ -329,7 +329,8 @@ void wf_carrier_give(struct wf_carrier *c, struct wf_vp *vp)
 
 void wf_carrier_give_bound(struct wf_carrier *c, struct wf_thread *t)
 {
-	wf_store_relaxed(&c->cpu_mark, 0); /* CPU_TIME-3 in cpu_time.c */
+	/* no mark: CPU_TIME-3 in cpu_time.c */
+	wf_store_relaxed(&c->cpu_mark, 0);
 	c->bound = t;
 	wf_carrier_wake(c);
 }
@@ -395,7 +396,7 @@ void wf_carrier_hand_off(struct wf_thread *t)
 	spare = wf_carrier_need_spare();
 	if (spare == NULL)
 		return;
-	/* NONE or ASK -> TAKEN; then the monitor's CAS fails. */
+	/* retake: NONE or ASK -> TAKEN. A CAS of the monitor's then fails. */
 	while (!wf_cas_acq_rel(&t->retake, &old, WF_RETAKE_TAKEN))
 		;
 	wf_carrier_give(spare, t->vp);
@@ -426,7 +427,8 @@ int wf_carrier_start_bound(struct wf_thread *t, const cpu_set_t *affinity)
 	void *top;
 	int tid;
 
-	/* A clone of an altered carrier has to be altered, too. */
+	/* A kernel thread cloned by an altered carrier inherits the changes, so
+	 * an altered creator takes no spare: it clones. */
 	if (!is_altered)
 		c = affinity != NULL ? wf_carrier_need_spare() :
 				       wf_carrier_take_spare();
@@ -437,7 +439,7 @@ int wf_carrier_start_bound(struct wf_thread *t, const cpu_set_t *affinity)
 		t->carrier = c;
 		c->bound_why = why;
 		wf_carrier_give_bound(c, t);
-		/* The spare was kept for a carrier that blocks. */
+		/* Replaces the spare, which a carrier that blocks may need. */
 		wf_carrier_ensure_spare();
 		return 0;
 	}
@@ -452,7 +454,7 @@ int wf_carrier_start_bound(struct wf_thread *t, const cpu_set_t *affinity)
 	tid = spawn(c, top);
 	if (tid < 0) {
 		keep_unborn(c);
-		/* As libc: EAGAIN for ENOMEM, other errors unchanged. */
+		/* As in glibc, pthread_create fails with EAGAIN, not ENOMEM. */
 		return tid == -ENOMEM ? -EAGAIN : tid;
 	}
 	if (affinity != NULL)

@@ -54,8 +54,9 @@ int wf_carrier_ensure_spare(void);
 void wf_carrier_wait_for_vp(struct wf_carrier *c);
 
 /*
- * Takes a spare out of the list; NULL if there is none. The taker gives the
- * spare a VP, or puts it back. Any thread may call this, the monitor too.
+ * Takes a spare out of the list; NULL if there is none. The caller gives the
+ * spare a VP, or puts it back. Any kernel thread may call this, the monitor
+ * too.
  */
 struct wf_carrier *wf_carrier_take_spare(void);
 void wf_carrier_put_back(struct wf_carrier *spare);
@@ -76,7 +77,7 @@ void wf_carrier_sleep(struct wf_carrier *c);
  * kernel refuses.
  */
 struct wf_carrier *wf_carrier_need_spare(void);
-/* The same for a caller on an altered carrier (CARRIER-5). */
+/* As wf_carrier_need_spare, for a caller on an altered carrier (CARRIER-5). */
 struct wf_carrier *wf_carrier_need_spare_altered(void);
 
 /*
@@ -86,8 +87,9 @@ struct wf_carrier *wf_carrier_need_spare_altered(void);
  */
 bool wf_carrier_bind(struct wf_thread *t, enum wf_bound_why why);
 /*
- * The same for a thread that has lost its VP. Returns false if the monitor has
- * taken too few VPs from the thread in a row: binding does not pay then.
+ * As wf_carrier_bind, for a thread that has lost its VP. Returns false if the
+ * monitor has taken VPs from the thread too few times in a row for binding to
+ * pay.
  */
 bool wf_carrier_bind_without_vp(struct wf_thread *t);
 /*
@@ -127,8 +129,8 @@ static inline bool wf_carrier_may_exit(void)
 }
 
 /*
- * True if c was altered and its thread has ended: c exits, or sleeps for ever
- * if it is the process's first kernel thread.
+ * True if c was altered and its thread has ended. Such a carrier exits; on the
+ * process's first kernel thread it sleeps for ever.
  */
 static inline bool wf_carrier_is_exited(const struct wf_carrier *c)
 {
@@ -137,9 +139,9 @@ static inline bool wf_carrier_is_exited(const struct wf_carrier *c)
 }
 
 /*
- * The carrier on which t runs or from which it is about to leave the runtime;
- * NULL if t does not run. Called after a membarrier. t may have ended by now,
- * and its slot may belong to another thread, which has no carrier.
+ * Returns the carrier on which t runs, or which t is about to leave; NULL if t
+ * does not run. The caller has made a membarrier before. t may have ended by
+ * now, and its slot may belong to another thread, which has no carrier.
  */
 static inline struct wf_carrier *wf_carrier_running(const struct wf_thread *t)
 {
@@ -162,11 +164,11 @@ static inline struct wf_carrier *wf_carrier_running(const struct wf_thread *t)
  */
 int wf_carrier_start_bound(struct wf_thread *t, const cpu_set_t *affinity);
 
-/* All carriers ever made have the numbers 0 to wf_carrier_count() - 1. */
+/* Returns the number of carriers ever made. A carrier's number is below it. */
 uint32_t wf_carrier_count(void);
 struct wf_carrier *wf_carrier_at(uint32_t number);
 
-/* The generation of the last change of credentials; under wf_clone_lock. */
+/* Counts the changes of credentials. Written under wf_clone_lock. */
 extern uint32_t wf_carrier_setxid_generation;
 /*
  * True while a thread holds the clone lock for a change of credentials, until

@@ -94,7 +94,8 @@ struct wf_carrier *wf_carrier_reclaim(void)
 	struct wf_carrier *c, **link;
 
 	wf_spin_lock(&lock, WF_RANK_CARRIER_EXIT);
-	/* acquire: the kernel thread's last accesses to *c are before. */
+	/* acquire: the kernel thread's last accesses to *c come before the
+	 * reuse of its memory. The kernel clears `exiting` after them. */
 	for (link = &exited; (c = *link) != NULL; link = &c->spare_next) {
 		if (wf_load_acquire(&c->exiting) == 0)
 			break;
@@ -104,7 +105,7 @@ struct wf_carrier *wf_carrier_reclaim(void)
 	wf_spin_unlock(&lock);
 	if (c == NULL)
 		return NULL;
-	wf_clone_lock(); /* CARRIER_EXIT-2 */
+	wf_clone_lock(); /* CARRIER_EXIT-2: the tid may be stored late */
 	wf_store_relaxed(&c->tid, 0);
 	wf_clone_unlock();
 	return c;
@@ -114,7 +115,8 @@ static void leave_for(struct wf_carrier *c, void *other)
 {
 	struct wf_thread *t = c->bound;
 
-	/* The carrier exits, so no change of credentials waits for it. */
+	/* c exits with this switch: is_altered and `exiting` mark it as exited,
+	 * so that no change of credentials waits for it. */
 	c->is_altered = true;
 	wf_store_relaxed(&c->exiting, 1);
 	wf_store_release(&c->reserved_for, 0);

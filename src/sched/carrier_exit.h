@@ -37,8 +37,8 @@ void wf_carrier_await_exited(void);
 struct wf_carrier *wf_carrier_reclaim(void);
 
 /*
- * Moves t, the caller, to another carrier and ends its old kernel thread. The
- * kernel has finished with the old one when this returns. t is bound, and
+ * Moves t, the caller, to another carrier and ends t's old kernel thread. When
+ * this returns, the kernel has removed the old kernel thread. t is bound, and
  * in_runtime is set. Returns false, and changes nothing, if there is no spare.
  */
 bool wf_carrier_exchange(struct wf_thread *t);

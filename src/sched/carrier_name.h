@@ -18,13 +18,13 @@
 
 #include "sched/vp.h"
 
-/* struct wf_carrier.named: the source of its kernel thread's name. */
+/* struct wf_carrier.named: from where its kernel thread has its name. */
 enum wf_carrier_named {
-	WF_NAMED_UNKNOWN = 0, /* as that of its creator */
-	WF_NAMED_PROCESS,     /* always, on the process's first */
+	WF_NAMED_UNKNOWN = 0, /* the name of the thread that made it */
+	WF_NAMED_PROCESS,     /* the process's first kernel thread, always */
 	WF_NAMED_SPARE,
-	WF_NAMED_BOUND, /* after its bound thread */
-	WF_NAMED_VP,	/* plus the VP's id */
+	WF_NAMED_BOUND, /* the name of its bound thread */
+	WF_NAMED_VP,	/* "weft-vp" and the VP's number */
 };
 
 /* Called when c has just started on the calling kernel thread. */

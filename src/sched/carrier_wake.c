@@ -10,7 +10,7 @@
 #include "os/sys.h"
 #include "sched/carrier.h"
 
-/* Bits of wake_word. */
+/* Bits of struct wf_carrier.wake_word. */
 enum { WOKEN = 1 << 0, MAKE_SPARE = 1 << 1 };
 
 static void make_spare(struct wf_carrier *c)
@@ -23,7 +23,8 @@ void wf_carrier_sleep(struct wf_carrier *c)
 {
 	uint32_t word;
 
-	/* acquire: pairs with wf_carrier_wake. */
+	/* acquire: c->vp and c->bound; pairs with the release in
+	 * wf_carrier_wake. */
 	while (((word = wf_load_acquire(&c->wake_word)) & WOKEN) == 0) {
 		if ((word & MAKE_SPARE) != 0)
 			make_spare(c);
@@ -36,15 +37,16 @@ void wf_carrier_sleep(struct wf_carrier *c)
 
 void wf_carrier_wake(struct wf_carrier *c)
 {
-	/* release: c->vp or c->bound; pairs with wf_carrier_sleep. */
+	/* release: publishes c->vp and c->bound; pairs with the acquire in
+	 * wf_carrier_sleep. */
 	atomic_fetch_or(&c->wake_word, WOKEN);
 	wf_os_futex_wake(&c->wake_word, 1);
 }
 
 /*
- * Waits for a spare of another carrier's. There is one, or a carrier is making
- * one, unless the kernel has refused: so the wait ends after about a second.
- * The kernel thread that makes the spare may have to wait for a CPU itself.
+ * Waits until there is a spare, and takes it. A carrier that is not altered
+ * makes one, for which it may have to wait for a CPU. If the kernel refuses to
+ * make one, the wait ends after about a second.
  */
 struct wf_carrier *wf_carrier_need_spare_altered(void)
 {

@@ -14,7 +14,7 @@
 #include "os/sys.h"
 
 static struct wf_spin lock = WF_SPIN_INIT;
-/* Waiting threads, except for those that change credentials. */
+/* Number of threads that wait for the lock in order to make a kernel thread. */
 static _Atomic uint32_t nr_waiting;
 
 void wf_clone_lock(void)
@@ -45,8 +45,9 @@ void wf_clone_unlock(void)
 }
 
 /*
- * Handlers may run while the caller waits, but not while it has the lock: a
- * handler might make a kernel thread.
+ * Takes the lock and releases it at once; returns false if another thread holds
+ * it. Signals are closed only in here: handlers may run while the caller waits,
+ * but not while it holds the lock. A handler might make a kernel thread.
  */
 static bool try_to_pass(void)
 {
@@ -69,9 +70,10 @@ void wf_clone_pass(void)
 
 /*
  * The lock is not fair: threads that change credentials again and again would
- * keep other threads from it for seconds. On a busy machine a waiting thread
- * may have no CPU for tens of ms. If the waiting thread was killed, the limit
- * of a second ends the wait.
+ * keep other threads from it for seconds. So this waits until no thread waits
+ * to make a kernel thread. On a busy machine such a thread may have no CPU for
+ * tens of ms. It may also have been killed: the limit of a second ends the wait
+ * then.
  */
 void wf_clone_lock_last(void)
 {

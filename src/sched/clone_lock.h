@@ -17,19 +17,19 @@
 
 #include <stdbool.h>
 
-/* For a thread that makes a kernel thread. */
+/* Takes the lock in order to make a kernel thread. */
 void wf_clone_lock(void);
-/* The same, but calls meanwhile() after each failed attempt. */
+/* As wf_clone_lock, but calls meanwhile() after each failed attempt. */
 void wf_clone_lock_beside(void (*meanwhile)(void));
 bool wf_clone_trylock(void);
 void wf_clone_unlock(void);
 
-/* Returns when each thread that held the lock at the call has released it. */
+/* Waits until the threads that hold the lock at the call have released it. */
 void wf_clone_pass(void);
 
 /*
- * For a thread that changes credentials: lets the threads that wait for the
- * lock go first, but waits for at most about a second.
+ * Takes the lock in order to change credentials. Lets the threads that wait for
+ * it go first, but waits for at most about a second.
  */
 void wf_clone_lock_last(void);
 

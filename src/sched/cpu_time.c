@@ -1,27 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel has CPU time per kernel thread, and many threads share one. So
- * each switch reads the carrier's CPU clock, and charges the thread that stops
- * with the time since the last reading. A reader adds the time that a running
- * thread has not yet been charged with, and tries again if a switch came
- * between.
+ * The kernel counts CPU time per kernel thread, and many threads share one
+ * kernel thread. So each switch reads the carrier's CPU clock, and charges the
+ * outgoing thread with the time since the last reading. To read a running
+ * thread's time, a reader adds the time since that reading. The reader tries
+ * again if a switch came between.
  *
- * CPU_TIME-1. The carrier that runs thread i writes used[i] when it stops
- *     running it. Thread i's creator writes it before thread i can run. The
- *     first asker writes it when measuring begins.
+ * The first thread that asks for a CPU time begins the measuring; it is called
+ * the first asker here.
+ *
+ * CPU_TIME-1. used[i] is the CPU time of thread i. The carrier that runs thread
+ *     i writes it when it stops running the thread. Thread i's creator writes
+ *     it before thread i can run. The first asker writes its own when measuring
+ *     begins.
  * CPU_TIME-2. c->cpu_mark is the CPU time of carrier c up to which its threads
- *     have been charged. Carrier c writes it, and when measuring begins the
- *     first asker.
- * CPU_TIME-3. When measuring has begun, each carrier marks itself as it
- *     switches, and the first asker marks the carriers that have not switched.
- *     A carrier that gets a thread of its own loses its mark. If it gets a new
- *     mark before it runs the thread, all its time since then is the thread's.
- *     So the clock of a thread that has yet to begin never goes back.
+ *     have been charged. Carrier c writes it, and the first asker does when
+ *     measuring begins.
+ * CPU_TIME-3. When measuring has begun, each carrier sets its mark as it
+ *     switches, and the first asker sets the marks of carriers that have not
+ *     switched. A carrier that gets a thread of its own loses its mark. If it
+ *     gets a new mark before it runs the thread, all its time since then is the
+ *     thread's. So the clock of a thread that has yet to begin never goes back.
  * CPU_TIME-4. The kernel thread of the first asker may have run other threads
- *     before. A thread has used no more than the time since it was made.
- *     handoff_ms is the time at which it was made, until a VP is taken from it.
- *     It is not after that time, and before it by at most the pause between two
- *     rounds of the monitor, or between its wake and its first round.
+ *     before. A thread has used no more CPU time than the time since its
+ *     creation. handoff_ms has that moment, until a VP is taken from the
+ *     thread. It may be too early, by at most the pause between two rounds of
+ *     the monitor or between its wake and its first round.
  */
 #include "sched/cpu_time.h"
 
@@ -40,10 +44,12 @@ enum { MAX_THREADS = 1 << WF_TID_INDEX_BITS, NR_TRIES = 8 };
 
 _Atomic bool wf_cpu_time_is_on;
 
-static struct wf_spin lock = WF_SPIN_INIT; /* for begin() */
-static _Atomic int64_t *used; /* ns, by index; pages appear at the first use */
+static struct wf_spin lock = WF_SPIN_INIT; /* taken by begin() */
+/* ns, by thread index; pages appear at the first use */
+static _Atomic int64_t *used;
 static bool was_asked_before;
-static int64_t first_extra; /* ns; wf_cpu_time_extra of the first thread */
+/* ns; result of wf_cpu_time_extra for the first thread */
+static int64_t first_extra;
 
 static int64_t own_ns(void)
 {
@@ -59,8 +65,8 @@ void wf_cpu_time_charge_slow(struct wf_carrier *c, const struct wf_thread *t)
 	int64_t mark = wf_load_relaxed(&c->cpu_mark);
 
 	if (t == NULL || t == &c->idle_self)
-		/* a bound thread gets all the time of its carrier:
-		 * CPU_TIME-3 */
+		/* CPU_TIME-3: a bound thread gets all the time of its
+		 * carrier */
 		t = c->bound;
 	if (t != NULL && mark != 0)
 		wf_store_relaxed(&used[t->index],
@@ -69,9 +75,7 @@ void wf_cpu_time_charge_slow(struct wf_carrier *c, const struct wf_thread *t)
 	wf_store_release(&c->cpu_mark, now);
 }
 
-/*
- * A carrier with a thread of its own charges that thread with all time so far.
- */
+/* If c has a bound thread, charges it with all of c's CPU time so far. */
 void wf_cpu_time_resume_slow(struct wf_carrier *c)
 {
 	if (c->bound != NULL || wf_load_relaxed(&c->cpu_mark) == 0)
@@ -88,7 +92,7 @@ static void forget_marks(void)
 	for (uint32_t i = 0; i < wf_carrier_count(); i++) {
 		struct wf_carrier *c = wf_carrier_at(i);
 
-		if (c != NULL) /* NULL while it is being made */
+		if (c != NULL) /* NULL if the carrier is being made */
 			wf_store_relaxed(&c->cpu_mark, 0);
 	}
 }
@@ -109,7 +113,7 @@ static void mark_carriers(void)
 	}
 }
 
-/* The most that me, the first asker, can have used. CPU_TIME-4 */
+/* An upper limit of the CPU time of `me`, the first asker (CPU_TIME-4). */
 static int64_t most_ns(const struct wf_thread *me)
 {
 	uint32_t now_ms = (uint32_t)(wf_os_now() / WF_NS_PER_MS);
@@ -120,7 +124,7 @@ static int64_t most_ns(const struct wf_thread *me)
 	return (age_ms + INT64_C(1)) * WF_NS_PER_MS;
 }
 
-/* Begins to measure; me is the first asker. */
+/* Begins the measuring. me: the first asker, or NULL. */
 static int begin(const struct wf_thread *me)
 {
 	if (used == NULL)
@@ -136,9 +140,11 @@ static int begin(const struct wf_thread *me)
 					 wf_cpu_time_extra(me));
 		wf_store_relaxed(&me->carrier->cpu_mark, now);
 	}
-	/* Before the flag: a switch reads the flag only if it sees the bit. */
+	/* Sets the bit before the flag, since a switch reads the flag only if
+	 * the bit is set. */
 	wf_registers_add(WF_REGISTERS_CLOCK);
-	/* release: the array; pairs with the acquire in wf_cpu_time_of. */
+	/* release: publishes `used`; pairs with the acquire in
+	 * wf_cpu_time_of. */
 	wf_store_release(&wf_cpu_time_is_on, true);
 	wf_os_pass_barrier();
 	mark_carriers();
@@ -170,7 +176,10 @@ static bool is_running_on(const struct wf_thread *t, const struct wf_carrier *c)
 	return vp != NULL && wf_load_relaxed(&vp->cur) == t;
 }
 
-/* Returns false if t was switched from or to meanwhile. */
+/*
+ * Reads t's CPU time. Returns false if t was switched to or away from
+ * meanwhile.
+ */
 static bool time_now(const struct wf_thread *t, int64_t *ret_ns)
 {
 	const struct wf_carrier *c = t->carrier;
@@ -179,7 +188,7 @@ static bool time_now(const struct wf_thread *t, int64_t *ret_ns)
 
 	mark = is_running ? wf_load_acquire(&c->cpu_mark) : 0;
 	*ret_ns = wf_load_relaxed(&used[t->index]);
-	if (mark == 0) /* CPU_TIME-3 */
+	if (mark == 0) /* CPU_TIME-3: nothing to add */
 		return is_running == is_running_on(t, t->carrier);
 	now = wf_os_thread_cpu(wf_load_relaxed(&c->tid));
 	if (now > mark)
@@ -197,7 +206,8 @@ int64_t wf_cpu_time_of(const struct wf_thread *t)
 	me = wf_runtime_enter();
 	ns = ensure(me);
 
-	/* A thread that switches all the time has used about the last value. */
+	/* After NR_TRIES the last value is near enough: t switches all the
+	 * time, so little of its time is not yet charged. */
 	for (int i = 0; ns >= 0 && i < NR_TRIES; i++) {
 		if (time_now(t, &ns))
 			break;

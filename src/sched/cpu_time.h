@@ -19,12 +19,15 @@
  */
 extern _Atomic bool wf_cpu_time_is_on;
 
-/* Slow halves of the functions below. */
+/* The parts of the functions below that run once measuring has begun. */
 void wf_cpu_time_charge_slow(struct wf_carrier *c, const struct wf_thread *t);
 void wf_cpu_time_resume_slow(struct wf_carrier *c);
 void wf_cpu_time_begin_slow(const struct wf_thread *t);
 
-/* c, the caller's carrier, stops running t, or its own context if t is NULL. */
+/*
+ * Charges t, which c, the caller's carrier, stops running. NULL: the carrier's
+ * own context stops.
+ */
 static inline void wf_cpu_time_charge(struct wf_carrier *c,
 				      const struct wf_thread *t)
 {

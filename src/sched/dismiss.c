@@ -21,7 +21,8 @@
 #include "os/sys.h"
 #include "sched/switch.h"
 
-static _Atomic(struct wf_carrier *) resting; /* SCHED_DISMISS-2 */
+/* the first carrier: SCHED_DISMISS-2 */
+static _Atomic(struct wf_carrier *) resting;
 
 void wf_dismiss_end(struct wf_carrier *c)
 {
@@ -46,8 +47,8 @@ static bool runs(const struct wf_carrier *c)
 }
 
 /*
- * Dismisses all carriers but the caller's and the resting one; true if one
- * still runs.
+ * Dismisses all carriers but the caller's and the resting one. Returns true if
+ * a carrier still runs.
  */
 static bool dismiss_all(const struct wf_thread *t)
 {
@@ -76,7 +77,8 @@ static bool await_others(const struct wf_thread *t, void (*rouse)(void))
 
 	for (int i = 0; i < YIELDS + MOST_NAPS; i++) {
 		nr_quiet = dismiss_all(t) ? 0 : nr_quiet + 1;
-		if (nr_quiet == NR_QUIET) /* SCHED_DISMISS-1 */
+		/* SCHED_DISMISS-1: two rounds found none */
+		if (nr_quiet == NR_QUIET)
 			return true;
 		rouse();
 		if (i < YIELDS)

@@ -28,7 +28,10 @@
 #define WF_ENTRY_NONE 0
 #define WF_ENTRY_NOT_STARTED (1ULL << 32)
 
-/* Parts of struct wf_thread.not_started. */
+/*
+ * The bit of struct wf_thread.not_started that says that no VP or joiner has
+ * claimed the thread. The other bits are its generation.
+ */
 #define WF_NOT_STARTED_BIT (1U << 31)
 #define WF_GENERATION_MASK (WF_NOT_STARTED_BIT - 1)
 
@@ -53,8 +56,8 @@ static inline bool wf_thread_claim(struct wf_thread *t, uint32_t generation)
 			    WF_NOT_STARTED_BIT;
 
 	if (wf_sched.nr_vps == 1) {
-		/* A claimer owns a VP, and with one VP only one thread owns it
-		 * at a time. */
+		/* With one VP no atomic instruction is needed: a claimer owns a
+		 * VP, so no two threads claim at once. */
 		if (wf_load_acquire(&t->not_started) != expected)
 			return false;
 		wf_store_relaxed(&t->not_started, 0);
@@ -75,9 +78,9 @@ WF_INLINE bool wf_entry_is_stale(uint64_t entry)
 }
 
 /*
- * The thread to run for an entry that was taken from a queue. Returns NULL if
- * another VP or a joiner has claimed it. *ret_fresh: the caller has claimed the
- * thread, which has no context yet.
+ * Returns the thread of an entry that the caller has taken from a queue.
+ * Returns NULL if another VP or a joiner has claimed the thread. Sets
+ * *ret_fresh if the caller has just claimed it: then it has no context yet.
  */
 static inline struct wf_thread *wf_entry_take(uint64_t entry, bool *ret_fresh)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Idle VPs are in a list under a lock. A thread with work takes one out, stores
- * its wake_word and wakes it, by the futex or through its ring. The pollers are
- * only counted, in wf_sched.nr_pollers. Each woken VP measures the cost of its
- * wake. The invariants are in idle.h.
+ * A VP without work enters a list under a lock and sleeps. A thread with work
+ * takes a VP out of the list, stores its wake_word and wakes it, by the futex
+ * or through its ring. VPs that poll are not in the list: they are counted in
+ * wf_sched.nr_pollers. Each woken VP measures the cost of its wake. The
+ * invariants are in idle.h.
  */
 #include "sched/idle.h"
 
@@ -18,7 +19,10 @@
 static struct wf_spin idle_lock = WF_SPIN_INIT;
 static struct wf_vp *idle_list;
 
-/* ns. As measured on virtual machines; used until there are samples. */
+/*
+ * ns. The start value is a measurement on virtual machines, used until the
+ * first wake has been measured.
+ */
 static _Atomic int64_t wake_cost_ns = 25 * 1000;
 
 void wf_idle_begin(struct wf_vp *vp)
@@ -34,7 +38,7 @@ void wf_idle_begin(struct wf_vp *vp)
 				 wf_load_relaxed(&wf_sched.nr_idle) + 1);
 	}
 	wf_spin_unlock(&idle_lock);
-	wf_fence_seq_cst(); /* IDLE-2 */
+	wf_fence_seq_cst(); /* IDLE-2: announce, fence, check the queues */
 }
 
 static bool remove_locked(struct wf_vp *vp)
@@ -87,7 +91,9 @@ int64_t wf_idle_wake_cost(void)
 
 void wf_idle_woken(struct wf_vp *vp)
 {
-	/* Limits the weight of one late sleeper on a busy machine. */
+	/* A sample counts as at most MAX_SAMPLE_NS: on a busy machine a sleeper
+	 * may get a CPU late, and one sample must not dominate the mean of
+	 * MEAN_OF. */
 	enum { MAX_SAMPLE_NS = 200 * 1000, MEAN_OF = 8 };
 	int64_t sample = wf_os_now() - wf_load_relaxed(&vp->wake_ns);
 	int64_t mean = wf_idle_wake_cost();
@@ -120,11 +126,12 @@ bool wf_idle_wake_sleeper(void)
 
 void wf_idle_wake_any(void)
 {
-	if (wf_load_relaxed(&wf_sched.nr_pollers) == 0) /* IDLE-4 */
+	/* IDLE-4: a poller finds the work */
+	if (wf_load_relaxed(&wf_sched.nr_pollers) == 0)
 		wf_idle_wake_sleeper();
 }
 
-/* --- the poller ---------------------------------------------------------- */
+/* --- polling ------------------------------------------------------------ */
 
 bool wf_idle_poll_begin(struct wf_vp *vp)
 {
@@ -145,7 +152,7 @@ void wf_idle_poll_end(struct wf_vp *vp)
 {
 	WF_ASSERT(vp->is_poller);
 	vp->is_poller = false;
-	/* IDLE-4: the fence is that of wf_idle_begin. */
+	/* IDLE-4: the fence that follows is the one in wf_idle_begin. */
 	atomic_fetch_sub_explicit(&wf_sched.nr_pollers, 1,
 				  memory_order_relaxed);
 }
@@ -162,7 +169,8 @@ void wf_idle_poll_leave(struct wf_vp *vp)
 	if (vp->is_poller) {
 		wf_count_own(&vp->counters, hits);
 		wf_idle_poll_end(vp);
-		wf_fence_seq_cst(); /* IDLE-4; pairs with the submitter's */
+		/* IDLE-4; pairs with the fence of a thread that pushes work */
+		wf_fence_seq_cst();
 	}
 	if (is_more() && wf_idle_wake_sleeper())
 		wf_count_own(&vp->counters, hand_overs);
@@ -179,8 +187,9 @@ void wf_idle_check_poller(void)
 void wf_idle_wake_monitor(void)
 {
 	/*
-	 * The time until the monitor's next round. Stored before the monitor is
-	 * roused: it stays only until that round, even if this is late.
+	 * wf_monitor_time needs a time until the monitor's next round. It is
+	 * stored before the wake, so that it never replaces a time which the
+	 * monitor itself has stored.
 	 */
 	wf_monitor_time_set(wf_os_now());
 	atomic_fetch_add(&wf_sched.monitor_poke, 1);
@@ -195,7 +204,8 @@ bool wf_idle_rouse_monitor(void)
 	uint32_t how = wf_load_relaxed(&wf_sched.monitor_asleep);
 
 	while (how > WF_MONITOR_AWAKE) {
-		/* ASLEEP, WATCHING -> AWAKE; the monitor reads DEATH. */
+		/* ASLEEP or WATCHING -> AWAKE. If the word is DEATH the monitor
+		 * is awake and has yet to read it. */
 		if (wf_cas_acq_rel(&wf_sched.monitor_asleep, &how,
 				   WF_MONITOR_AWAKE))
 			return true;

@@ -47,7 +47,7 @@
  * pollers.
  */
 bool wf_idle_poll_begin(struct wf_vp *vp);
-/* Gives up the role of vp, a poller that will sleep next. */
+/* Gives up the role of poller; vp goes to sleep next. */
 void wf_idle_poll_end(struct wf_vp *vp);
 /*
  * Called when vp, which is or was a poller in this idle time, is about to run a
@@ -56,7 +56,10 @@ void wf_idle_poll_end(struct wf_vp *vp);
 void wf_idle_poll_leave(struct wf_vp *vp);
 
 void wf_idle_begin(struct wf_vp *vp);
-/* Returns true if the VP was still idle, that is, no waker has taken it out. */
+/*
+ * Takes vp out of the list of idle VPs. Returns false if a waker has done so
+ * before.
+ */
 bool wf_idle_end(struct wf_vp *vp);
 
 /* Wakes vp if it sleeps. Returns true if it slept. */
@@ -67,8 +70,8 @@ bool wf_idle_wake(struct wf_vp *vp);
  */
 bool wf_idle_wake_sleeper(void);
 /*
- * Called when there is work for any idle VP: wakes a VP unless another one
- * polls (IDLE-4).
+ * Called when there is work for any idle VP. Wakes a VP, unless a poller will
+ * find the work (IDLE-4).
  */
 void wf_idle_wake_any(void);
 /* True if any VP sleeps or polls. */
@@ -79,15 +82,16 @@ static inline bool wf_idle_is_any(void)
 }
 
 /*
- * For the monitor: under --wait poll, wakes a VP if there are fewer pollers
+ * For the monitor: if --wait is poll, wakes a VP when there are fewer pollers
  * than allowed.
  */
 void wf_idle_check_poller(void);
 
 void wf_idle_wake_monitor(void);
 /*
- * Marks the monitor as awake. Returns true if the caller has to wake it on
- * monitor_asleep. After false it may still take a nap on monitor_poke.
+ * Marks the monitor as awake. Returns true if the caller has to wake it through
+ * the futex monitor_asleep. After false the monitor may still be in a short
+ * sleep on monitor_poke.
  */
 bool wf_idle_rouse_monitor(void);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The injection queue and the remote queues: each is a circular array under a
- * lock, which doubles when it is full. It has entries, and does not link
- * threads: a joiner may claim a not-yet-started thread while its entry is still
- * in here.
+ * The injection queue and the remote queues. Each is a circular array under a
+ * lock, and doubles when it is full. It holds entries and does not link
+ * threads, since a joiner may claim a not-yet-started thread while its entry
+ * waits here.
  */
 #include "sched/inject.h"
 
@@ -86,8 +86,8 @@ static bool find_locked(const struct wf_inject *q, bool (*is)(uint64_t entry),
 }
 
 /*
- * Takes entry i. The entries before it move up by one, so that the head moves
- * up as if the oldest had been popped.
+ * Takes entry i. Moves the entries before it up by one place, so that the head
+ * advances as after a pop of the oldest entry.
  */
 static uint64_t take_locked(struct wf_inject *q, uint32_t i)
 {
@@ -123,7 +123,8 @@ void wf_inject_reset(struct wf_inject *q, uint64_t *first)
 {
 	q->lock = WF_SPIN_INIT;
 	q->head = 0;
-	/* The parent may have been growing the array: leave it behind. */
+	/* Keeps the first array only. At the fork the parent may have been
+	 * replacing the larger one, so the child leaves that alone. */
 	q->capacity = first != NULL ? WF_INJECT_FIRST : 0;
 	q->entries = first;
 	q->first = first;

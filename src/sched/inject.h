@@ -16,16 +16,22 @@
 
 struct wf_inject {
 	struct wf_spin lock;
-	_Atomic uint32_t len; /* written under the lock, read by any thread */
-	uint32_t head;	      /* lock; index of the oldest */
-	uint32_t capacity;    /* lock; a power of two, or 0 */
-	_Atomic uint32_t nr_popped; /* entries ever, wraps; as len */
-	uint64_t *entries;	    /* lock */
-	uint64_t *first;	    /* the initial memory; kept when the queue
+	/* number of entries; written under the lock, read by any thread */
+	_Atomic uint32_t len;
+	uint32_t head; /* index of the oldest entry; lock */
+	/* places in `entries`: a power of two, or 0; lock */
+	uint32_t capacity;
+	/* entries taken since the start, wraps; written under the lock */
+	_Atomic uint32_t nr_popped;
+	uint64_t *entries; /* the circular array; lock */
+	uint64_t *first;   /* the initial memory; kept when the queue
 				     * grows */
 };
 
-/* With more entries the queue grows: a program without memory then fails. */
+/*
+ * Capacity of the first array. A queue with more entries grows, and weft ends
+ * the process if there is no memory for that. 4096 makes this rare.
+ */
 enum { WF_INJECT_FIRST = 4096 };
 
 /*
@@ -39,7 +45,7 @@ void wf_inject_fini(struct wf_inject *q);
  * the queue has to grow and there is no memory.
  */
 void wf_inject_push(struct wf_inject *q, const uint64_t *entries, uint32_t nr);
-/* Takes up to max of the oldest entries; returns how many. */
+/* Takes up to max of the oldest entries; returns their number. */
 uint32_t wf_inject_pop(struct wf_inject *q, uint64_t *ret_entries,
 		       uint32_t max);
 

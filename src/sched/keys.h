@@ -26,13 +26,13 @@ void wf_keys_begin(void);
 void wf_keys_fork_child(void);
 
 /*
- * The parts of wf_registers_save and wf_registers_load for keys, once they have
- * begun.
+ * Save and load the rights of t, once wf_keys_begin has made the array.
+ * wf_registers_save and wf_registers_load call these.
  */
 void wf_keys_save(const struct wf_thread *t);
 void wf_keys_load(const struct wf_thread *t);
 
-/* Slow half of the function below. */
+/* The part of wf_keys_are_held that runs once the program uses keys. */
 bool wf_keys_are_held_slow(void);
 
 /*

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The marks of a queue are in a circular array, oldest first. Each tick removes
- * the marks that the queue's head has passed, and adds one at the queue's end.
- * If all marks are in use, it adds none: the oldest mark's wait is longer than
- * that of any later one.
+ * Each tick puts a mark behind the last entry of the queue. The marks are in a
+ * circular array, oldest first. A tick first removes the marks that the queue's
+ * head has passed: the entries before them have left. If all places for marks
+ * are in use, a tick adds none: the wait of the oldest mark is longer than that
+ * of any later one.
  */
 #include "sched/latency.h"
 
@@ -18,7 +19,8 @@ static void update_longest(int64_t wait_ns, int64_t *longest_ns)
 void wf_latency_update(struct wf_latency *w, uint32_t first, uint32_t end,
 		       int64_t time_ns, int64_t *longest_ns)
 {
-	/* The entries that have left waited until this tick at the latest. */
+	/* The entries before this mark have left by now: they waited until this
+	 * tick at the latest. */
 	for (; w->nr > 0; w->nr--, w->first++) {
 		uint32_t oldest = w->first & MASK;
 

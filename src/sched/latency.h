@@ -14,7 +14,10 @@
 
 #include <stdint.h>
 
-/* A power of two, and more ticks than a thread should ever wait. */
+/*
+ * Number of marks, one per tick: a power of two, and more ticks than a thread
+ * waits in practice.
+ */
 enum { WF_LATENCY_MARKS = 64 };
 
 struct wf_latency {

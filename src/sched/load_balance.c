@@ -30,7 +30,10 @@ static uint32_t waiting(const struct wf_vp *vp)
 	return wf_runq_len(&vp->interactive) + runs_realtime(vp);
 }
 
-/* The VP with most by count(), other than vp; NULL if none has more than vp. */
+/*
+ * Returns the VP other than vp with the highest count(); NULL if no VP has more
+ * than vp.
+ */
 static struct wf_vp *with_most(const struct wf_vp *vp,
 			       uint32_t (*count)(const struct wf_vp *))
 {
@@ -63,8 +66,8 @@ static uint32_t take_waiting(struct wf_vp *vp, uint64_t *ret_entries,
 }
 
 /*
- * True if vp's only batch thread is about to run there. Elsewhere it would lose
- * that turn.
+ * True if the only thread of vp's batch run queue is to run there at the next
+ * pick. In another VP's queue it would have to wait again.
  */
 static bool has_only_next(const struct wf_vp *vp)
 {
@@ -92,7 +95,7 @@ void wf_load_balance_vp(struct wf_vp *vp, bool is_fourth_tick)
 	nr = take_waiting(vp, entries, WF_RUNQ_SIZE / 2 - 1);
 
 	nr += take_computing(vp, &entries[nr], is_fourth_tick);
-	/* vp was busy a moment ago, but may be asleep by now: so wake it. */
+	/* Wakes vp, too: it was busy a moment ago, but may sleep by now. */
 	if (nr > 0)
 		wf_queue_push_remote(vp, entries, nr);
 }
@@ -108,8 +111,9 @@ void wf_load_balance_check_stuck(struct wf_vp *vp)
 		if (wf_runq_len(&vp->interactive) > 0)
 			wf_store_relaxed(&wf_sched.stealable,
 					 WF_STEALABLE_MANY);
-		/* The poller has not taken the work in a tick: it does not run
-		 * itself. */
+		/* At the second tick in a row wakes a sleeper though a VP
+		 * polls. The poller had a whole tick to take the work, so it
+		 * has no CPU itself. */
 		if (w->is_stuck)
 			wf_idle_wake_sleeper();
 		else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Load balancing: the monitor moves threads between VPs that are all busy. An
- * idle VP takes threads itself (sched/queue.h).
+ * idle VP needs no help: it takes threads itself (sched/queue.h).
  *
  *     wf_load_balance_vp(vp, is_fourth_tick);     at each tick, for each VP
  */
@@ -12,7 +12,9 @@
 
 #include "sched/vp.h"
 
-/* For the monitor, at its tick: gives vp threads from the VP that has most. */
+/*
+ * For the monitor, at its tick: gives vp threads from the VP that has the most.
+ */
 void wf_load_balance_vp(struct wf_vp *vp, bool is_fourth_tick);
 
 /*

@@ -48,7 +48,8 @@ void wf_offline_begin_slow(void)
 		atomic_fetch_or(&wf_sched.vps[i].pending, WF_PENDING_OFFLINE);
 		wf_count(offline);
 	}
-	/* A VP that went idle before it saw the bit leaves the idle list. */
+	/* Takes the VP out of the list of idle VPs, if it went idle before it
+	 * saw the bit. */
 	for (uint32_t i = nr_cpus; i < nr_vps; i++)
 		wf_idle_wake(&wf_sched.vps[i]);
 	if (nr_cpus >= nr_vps)
@@ -74,7 +75,7 @@ static uint64_t take_one(struct wf_vp *vp)
 	return WF_ENTRY_NONE;
 }
 
-/* Takes some of the VP's entries into vp->taken. Returns how many. */
+/* Takes some of the VP's entries into vp->taken. Returns their number. */
 static uint32_t take_some(struct wf_vp *vp)
 {
 	uint32_t nr = 0;
@@ -95,12 +96,13 @@ void wf_offline_give(struct wf_vp *vp)
 	uint32_t nr;
 
 	wf_requeue_check(vp);
-	/* seq_cst: not after the read of the remote queue, as in pick.c. */
+	/* seq_cst: clears the bit before the read of the remote queue. In the
+	 * other order it could clear the bit of a later push. */
 	atomic_fetch_and(&vp->pending, ~(uint32_t)WF_PENDING_REMOTE);
 	while ((nr = take_some(vp)) > 0) {
 		wf_queue_push_remote(NULL, vp->taken, nr);
 		wf_queue_check_monitor(NULL);
-		wf_requeue_check(vp); /* OFFLINE-4 */
+		wf_requeue_check(vp); /* OFFLINE-4: sorts after the push */
 	}
 }
 

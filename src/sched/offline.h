@@ -32,10 +32,10 @@ static inline void wf_offline_begin(void)
 		wf_offline_begin_slow();
 }
 
-/* For the owner of an offline VP: gives all its threads to the other VPs. */
+/* For the owner of an offline VP: gives all the VP's threads to other VPs. */
 void wf_offline_give(struct wf_vp *vp);
 
-/* True if a thread still runs on an offline VP: the monitor preempts it. */
+/* True if a thread still runs on an offline VP. The monitor preempts it. */
 bool wf_offline_is_pending(void);
 
 #endif

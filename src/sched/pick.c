@@ -18,14 +18,15 @@
 
 enum {
 	BATCH = 64,
-	PART_MAX = WF_RUNQ_SIZE / 2, /* size of vp->taken */
+	PART_MAX = WF_RUNQ_SIZE / 2, /* the size of vp->taken */
 };
 
 /*
- * Puts a taken entry into the queue of its thread's kind. Load balancing takes
- * the CPU-bound thread that is next on its VP (sched/load_balance.c), so that
- * one goes to the head here. At the tail, a thread that moved in step with the
- * slices would never run.
+ * Puts an entry that was taken from elsewhere into the run queue of its
+ * thread's kind. A CPU-bound thread from the remote queue goes to the head.
+ * Load balancing has taken it from the head of another VP's queue
+ * (sched/load_balance.c). Moved again and again in step with the slices, it
+ * would never run if it went to the tail.
  */
 static void sort_in(struct wf_vp *vp, uint64_t entry, bool is_remote)
 {
@@ -45,7 +46,10 @@ static void sort_in(struct wf_vp *vp, uint64_t entry, bool is_remote)
 		wf_queue_push_tail(vp, &vp->batch, entry);
 }
 
-/* Takes the VP's part of the injection queue, up to `most`, into vp->taken. */
+/*
+ * Takes this VP's share of the injection queue, up to `most` entries, into
+ * vp->taken.
+ */
 static uint32_t take_part(struct wf_vp *vp, uint32_t most)
 {
 	uint32_t part = wf_inject_len(&wf_sched.inject) / wf_sched.nr_vps + 1;
@@ -55,11 +59,12 @@ static uint32_t take_part(struct wf_vp *vp, uint32_t most)
 }
 
 /*
- * Handles the bits of vp->pending. The tick sets WF_PENDING_REMOTE for the
- * injection queue, and so do kernel threads that wake a thread. Without the
- * bit, a VP with an interactive run queue that is never empty would not check
- * the injection queue. If a VP is idle, this one takes only one entry: the idle
- * VP was woken for the work and takes the most of it.
+ * Does the work that the bits of vp->pending ask for. The tick sets
+ * WF_PENDING_REMOTE so that this VP checks the injection queue, and so do
+ * kernel threads that wake a thread. Without the bit, a VP with an interactive
+ * run queue that is never empty would not check the injection queue. If another
+ * VP is idle, this one takes only one entry: the idle VP was woken for the work
+ * and takes most of it.
  */
 static void check_pending(struct wf_vp *vp)
 {
@@ -67,8 +72,8 @@ static void check_pending(struct wf_vp *vp)
 	uint32_t nr;
 
 	wf_requeue_check(vp);
-	/* seq_cst: not after the check of the queues, or it would clear the bit
-	 * of a later push. */
+	/* seq_cst: clears the bit before the check of the queues. In the other
+	 * order it could clear the bit of a later push. */
 	atomic_fetch_and(&vp->pending, ~(uint32_t)WF_PENDING_REMOTE);
 	while ((nr = wf_inject_pop(&vp->remote, entries, BATCH)) > 0) {
 		for (uint32_t i = 0; i < nr; i++)
@@ -80,7 +85,10 @@ static void check_pending(struct wf_vp *vp)
 	wf_queue_check_monitor(vp);
 }
 
-/* True if there were enough picks from the next slot in a row. */
+/*
+ * True if so many picks in a row came from the next slot that another thread
+ * has to run.
+ */
 WF_INLINE bool is_next_slot_over(const struct wf_vp *vp)
 {
 	return vp->nr_next_picks >= wf_load_relaxed(&vp->most_next_picks);
@@ -88,7 +96,8 @@ WF_INLINE bool is_next_slot_over(const struct wf_vp *vp)
 
 static uint64_t take_next_slot(struct wf_vp *vp)
 {
-	uint64_t entry = wf_load_relaxed(&vp->next_slot); /* SCHED_QUEUE-3 */
+	/* SCHED_QUEUE-3: only the owner takes */
+	uint64_t entry = wf_load_relaxed(&vp->next_slot);
 
 	if (entry != WF_ENTRY_NONE)
 		wf_store_relaxed(&vp->next_slot, WF_ENTRY_NONE);
@@ -124,7 +133,7 @@ static WF_NOINLINE uint64_t take_injected(struct wf_vp *vp)
 
 /*
  * Takes half of other's interactive run queue, or one entry of its batch run
- * queue.
+ * queue. Returns the first entry; the rest goes to vp's queue.
  */
 static uint64_t steal_from(struct wf_vp *vp, struct wf_vp *other,
 			   bool from_batch)
@@ -177,8 +186,9 @@ static bool has_stealable(uint32_t stealable)
 }
 
 /*
- * Clears wf_sched.stealable first and sets it again if there is more. So it
- * does not clear the mark of work that another VP pushes meanwhile.
+ * Steals from other VPs' interactive run queues. Clears wf_sched.stealable
+ * first and sets it again if there is more. So it does not clear the mark of
+ * work that another VP pushes meanwhile.
  */
 static WF_NOINLINE uint64_t steal_interactive(struct wf_vp *vp)
 {
@@ -186,14 +196,16 @@ static WF_NOINLINE uint64_t steal_interactive(struct wf_vp *vp)
 	uint64_t entry;
 
 	wf_store_relaxed(&wf_sched.stealable, WF_STEALABLE_NONE);
-	wf_fence_seq_cst(); /* pairs with the one in push_stealable() */
+	wf_fence_seq_cst(); /* pairs with the fence in push_stealable() */
 	entry = steal(vp, false);
 	if (entry != WF_ENTRY_NONE && has_stealable(stealable))
 		wf_store_relaxed(&wf_sched.stealable, stealable);
 	return entry;
 }
 
-/* With one VP no other VP steals. */
+/*
+ * Takes the first entry. With one VP no other VP steals, so no CAS is needed.
+ */
 WF_INLINE uint64_t pop(struct wf_runq *queue)
 {
 	uint64_t entry = WF_ENTRY_NONE;
@@ -214,10 +226,10 @@ WF_INLINE bool is_elsewhere(bool is_alone)
 }
 
 /*
- * With many threads, the caches have lost the state of the next ones. So the
- * pick prefetches the frames of the second entry and the struct of the third.
- * If another VP takes them, the prefetch was for nothing. Returns t, so that
- * the caller can end with this call.
+ * Prefetches data of the threads behind the picked one: with many threads, the
+ * caches have lost it. It takes the frames of the second entry and the struct
+ * of the third. If another VP takes them, the prefetch was for nothing. Returns
+ * t, so that the caller can end with this call.
  */
 static WF_NOINLINE struct wf_thread *
 prefetch_following(const struct wf_runq *queue, struct wf_thread *t)
@@ -280,7 +292,10 @@ static uint64_t next_entry(struct wf_vp *vp, bool is_any, bool *ret_is_batch)
 	return entry;
 }
 
-/* The thread of an entry, ready to run. NULL if a joiner has claimed it. */
+/*
+ * Returns the thread of an entry, ready to run; NULL if a joiner has claimed
+ * it.
+ */
 static struct wf_thread *take(struct wf_vp *vp, uint64_t entry, bool from_batch)
 {
 	bool is_fresh;
@@ -320,7 +335,8 @@ take_or_search(struct wf_vp *vp, uint64_t entry, bool from_batch, bool is_any)
 }
 
 /*
- * The usual pick: the first entry of a queue is a thread that has run before.
+ * Picks the first entry of a queue, which usually is a thread that has run
+ * before.
  */
 WF_INLINE struct wf_thread *take_first_of(struct wf_vp *vp, bool is_any,
 					  bool is_alone)
@@ -355,7 +371,7 @@ static WF_NOINLINE struct wf_thread *take_first_of_several(struct wf_vp *vp,
 	return take_first_of(vp, is_any, false);
 }
 
-/* With one VP no other VP steals. */
+/* As take_first_of. The pop needs no CAS with one VP, as no other VP steals. */
 WF_INLINE struct wf_thread *take_first(struct wf_vp *vp, bool is_any)
 {
 	if (wf_sched.nr_vps > 1)
@@ -363,7 +379,10 @@ WF_INLINE struct wf_thread *take_first(struct wf_vp *vp, bool is_any)
 	return take_first_of(vp, is_any, true);
 }
 
-/* No batch thread unless is_any or the batch run queue is due. */
+/*
+ * Picks a thread, in the order of sched/queue.c. A batch thread only if is_any
+ * is true or the batch run queue is due.
+ */
 static struct wf_thread *take_next(struct wf_vp *vp, bool is_any)
 {
 	if (wf_load_relaxed(&vp->next_slot) != WF_ENTRY_NONE ||
@@ -373,7 +392,8 @@ static struct wf_thread *take_next(struct wf_vp *vp, bool is_any)
 }
 
 /*
- * The pick where vp->pending is not 0: real-time threads go before all others.
+ * Picks when vp->pending is not 0: does the pending work first, and takes
+ * real-time threads before all others.
  */
 static WF_COLD struct wf_thread *check_and_pick(struct wf_vp *vp, bool is_any)
 {
@@ -408,7 +428,8 @@ WF_INLINE struct wf_thread *run_next_slot(struct wf_vp *vp, uint64_t entry)
 {
 	struct wf_thread *t = wf_table_at((uint32_t)entry);
 
-	wf_store_relaxed(&vp->next_slot, WF_ENTRY_NONE); /* SCHED_QUEUE-3 */
+	/* SCHED_QUEUE-3: only the owner takes from the slot */
+	wf_store_relaxed(&vp->next_slot, WF_ENTRY_NONE);
 	vp->nr_next_picks++;
 	t->from_batch = false;
 	return t;
@@ -462,7 +483,8 @@ WF_LINK_INLINE bool wf_queue_may_switch_to(struct wf_vp *vp)
 		vp->nr_next_picks++;
 		return true;
 	}
-	/* Drops entries of threads that joiners have claimed. */
+	/* Drops entries of not-yet-started threads that joiners have
+	 * claimed. */
 	wf_runq_drop(&vp->interactive, wf_entry_is_stale);
 	if (wf_runq_len(&vp->interactive) + wf_inject_len(&wf_sched.inject) > 0)
 		return false;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The preemption signal. weft sends it to preempt threads, to kick carriers,
- * and to change credentials on all kernel threads. libc refuses this signal to
- * programs and strips it from their masks. Debuggers pass it silently.
+ * The number of the preemption signal. weft sends the signal to preempt
+ * threads, to kick carriers, and to change credentials on all kernel threads.
+ * glibc keeps this signal for itself: it refuses it to programs and strips it
+ * from their masks. Debuggers pass it silently.
  */
 #ifndef WEFT_SCHED_PREEMPT_H
 #define WEFT_SCHED_PREEMPT_H

@@ -64,16 +64,16 @@ void wf_queue_push_to_full(struct wf_vp *vp, struct wf_runq *queue,
 
 void wf_queue_push_head(struct wf_vp *vp, struct wf_runq *queue, uint64_t entry)
 {
-	/* In an empty queue head and tail are one place, and positions count
-	 * up. */
+	/* In an empty queue the head and the tail are the same place. A push at
+	 * the tail keeps its positions counting up (wf_runq_positions). */
 	if (wf_runq_len(queue) == 0 || !wf_runq_push_head(queue, entry))
 		wf_queue_push_tail(vp, queue, entry);
 }
 
 /*
- * True if a thread is worth the wake of a sleeping VP. Usually a runnable
- * thread stays with its waker: a wake through the kernel costs more than most
- * threads run. It pays where threads run for longer, and for a thread that has
+ * True if it pays to wake a sleeping VP for t. Usually a runnable thread stays
+ * with its waker: a wake through the kernel costs more than most threads run.
+ * The wake pays where threads run for longer, and for a thread that has
  * computed before. It does not pay for the only thread of a VP that is about to
  * pick.
  */
@@ -112,7 +112,8 @@ static void put_woken(struct wf_vp *vp, const struct wf_thread *t,
 		push_stealable(vp, entry);
 		return;
 	}
-	old = wf_load_relaxed(&vp->next_slot); /* SCHED_QUEUE-3 */
+	/* SCHED_QUEUE-3: the owner's slot */
+	old = wf_load_relaxed(&vp->next_slot);
 	wf_store_relaxed(&vp->next_slot, entry);
 	if (old != WF_ENTRY_NONE)
 		wf_queue_push_interactive(vp, old);
@@ -136,7 +137,10 @@ static void put_interactive(struct wf_vp *vp, uint64_t entry)
 			   next != NULL && !next->from_batch);
 }
 
-/* A CPU-bound thread is worth the wake of a VP that has nothing to run. */
+/*
+ * Queues t, which another thread has displaced from the next slot or the CPU.
+ * If t is CPU-bound, a VP with nothing to run is woken for it.
+ */
 static void put_displaced(struct wf_vp *vp, const struct wf_thread *t,
 			  uint64_t entry, bool is_next)
 {
@@ -151,8 +155,8 @@ static void put_displaced(struct wf_vp *vp, const struct wf_thread *t,
 }
 
 /*
- * The cases that wf_queue_put leaves: the thread is real-time, new or
- * preempted, or the next slot is full.
+ * wf_queue_put for the rare cases: t is real-time, new or preempted, or the
+ * next slot is full.
  */
 static WF_NOINLINE void put(struct wf_vp *vp, struct wf_thread *t,
 			    enum wf_ready why)
@@ -175,7 +179,7 @@ static WF_NOINLINE void put(struct wf_vp *vp, struct wf_thread *t,
 		else
 			wf_queue_push_interactive(vp, entry);
 		break;
-	case WF_READY_YIELDED: /* rt_priority was not 0 a moment ago */
+	case WF_READY_YIELDED: /* t was real-time until a moment ago */
 		wf_queue_push_tail(vp, &vp->batch, entry);
 		break;
 	case WF_READY_PREEMPTED:
@@ -185,7 +189,8 @@ static WF_NOINLINE void put(struct wf_vp *vp, struct wf_thread *t,
 		put_displaced(vp, t, entry, false);
 		break;
 	}
-	/* The monitor ends slices, so it is awake at EXPIRED. */
+	/* At the end of a slice (EXPIRED) the monitor is awake, since it ends
+	 * slices. */
 	if (why != WF_READY_EXPIRED)
 		wf_queue_check_monitor(vp);
 }
@@ -195,7 +200,8 @@ void wf_queue_put(struct wf_vp *vp, struct wf_thread *t, enum wf_ready why)
 	uint64_t entry = wf_entry_started(t);
 
 	if (why == WF_READY_WOKEN && wf_queue_is_plain_wake(vp, t)) {
-		wf_store_relaxed(&vp->next_slot, entry); /* SCHED_QUEUE-3 */
+		/* SCHED_QUEUE-3: the owner's slot */
+		wf_store_relaxed(&vp->next_slot, entry);
 	} else if (why == WF_READY_YIELDED && t->rt_priority == 0) {
 		wf_queue_push_tail(vp, &vp->batch, entry);
 	} else {
@@ -216,8 +222,9 @@ void wf_queue_put_new(struct wf_vp *vp, struct wf_thread *t)
 }
 
 /*
- * The pushing thread pushes, fences, then checks for a sleeping VP. A VP that
- * goes to sleep announces itself, fences, then checks the queues.
+ * The order loses no wake. The pushing thread pushes, fences, then checks for a
+ * sleeping VP. A VP that goes to sleep announces itself, fences, then checks
+ * the queues.
  */
 void wf_queue_push_remote(struct wf_vp *vp, const uint64_t *entries,
 			  uint32_t nr)

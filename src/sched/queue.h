@@ -13,18 +13,20 @@
 
 /* Why a thread becomes runnable; decides its place in the queues. */
 enum wf_ready {
-	/* The tail of the interactive run queue. */
+	/* A new thread: to the tail of the interactive run queue. */
 	WF_READY_NEW,
-	/* The next slot; the thread that was there goes to the tail of the
-	 * interactive run queue. */
+	/* A woken thread: to the next slot. The thread that was there goes to
+	 * the tail of the interactive run queue. */
 	WF_READY_WOKEN,
-	WF_READY_REACQUIRING, /* the injection queue */
-	WF_READY_YIELDED,     /* the tail of the batch run queue */
-	/* For an interactive thread. A CPU-bound thread goes to the head of the
-	 * batch run queue, another to the tail of the interactive one. */
+	WF_READY_REACQUIRING, /* to the injection queue */
+	WF_READY_YIELDED,     /* to the tail of the batch run queue */
+	/* Preempted in favour of an interactive thread. A CPU-bound thread goes
+	 * to the head of the batch run queue, any other to the tail of the
+	 * interactive run queue. */
 	WF_READY_PREEMPTED,
-	/* The thread's slice is over. As above, but a CPU-bound thread goes to
-	 * the tail of the batch run queue. */
+	/* Preempted because its slice is over. A CPU-bound thread goes to the
+	 * tail of the batch run queue, any other to the tail of the interactive
+	 * run queue. */
 	WF_READY_EXPIRED,
 };
 
@@ -34,7 +36,7 @@ enum wf_ready {
  */
 void wf_queue_put(struct wf_vp *vp, struct wf_thread *t, enum wf_ready why);
 
-/* wf_queue_put of a new thread (WF_READY_NEW) that is not real-time. */
+/* As wf_queue_put with WF_READY_NEW, for a new thread that is not real-time. */
 void wf_queue_put_new(struct wf_vp *vp, struct wf_thread *t);
 
 /*
@@ -57,7 +59,7 @@ struct wf_thread *wf_queue_pick(struct wf_vp *vp);
 /* The usual case of the same, inline: the thread of the next slot, or NULL. */
 struct wf_thread *wf_queue_pick_woken(struct wf_vp *vp);
 
-/* The same for a caller that has read vp->pending as 0. */
+/* As wf_queue_pick, for a caller that has just read vp->pending as 0. */
 struct wf_thread *wf_queue_pick_plain(struct wf_vp *vp);
 
 /*
@@ -80,20 +82,23 @@ struct wf_thread *wf_queue_pick_other(struct wf_vp *vp, bool is_any);
 bool wf_queue_may_switch_to(struct wf_vp *vp);
 
 /*
- * Entries waiting in the interactive (and the batch) run queue, as the tick
+ * The number of entries in vp's interactive (batch) run queue, as the tick
  * counts them. Requests to the kernel that the owner has to handle count as one
  * interactive entry. Real-time threads are not counted.
  */
 uint32_t wf_queue_nr_interactive(const struct wf_vp *vp);
 uint32_t wf_queue_nr_batch(const struct wf_vp *vp);
-/* True if some of these only the owner can take. */
+/* True if vp has entries that only its owner can take. */
 bool wf_queue_has_own(const struct wf_vp *vp);
 /*
- * True if vp has something to check or the injection queue has entries. Reads
- * words that rarely change.
+ * True if vp has work to do before a pick (vp->pending) or the injection queue
+ * has entries. Cheap: it reads words that rarely change.
  */
 bool wf_queue_has_pending(const struct wf_vp *vp);
-/* True if there is work that an idle vp may take. Reads other VPs' words. */
+/*
+ * True if there is work that an idle vp may take. Reads words that other VPs
+ * write, which costs cache misses.
+ */
 bool wf_queue_has_work(const struct wf_vp *vp);
 
 /*

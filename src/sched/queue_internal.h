@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions that putting (sched/queue.c) and picking (sched/pick.c) share. Rare
- * cases are functions of their own, called last: so the common path needs no
+ * Functions that queue.c (putting) and pick.c (picking) share. Rare cases have
+ * functions of their own. The common path calls these last, so that it needs no
  * stack frame.
  */
 #ifndef WEFT_SCHED_QUEUE_INTERNAL_H
@@ -12,8 +12,8 @@
 #include "sched/queue.h"
 
 /*
- * Moves half of the full queue away and pushes the entry. Owner only, as all of
- * these.
+ * Moves half of the full queue to the injection queue and pushes the entry.
+ * Owner only, as all functions here.
  */
 WF_COLD void wf_queue_push_to_full(struct wf_vp *vp, struct wf_runq *queue,
 				   uint64_t entry);
@@ -35,7 +35,7 @@ static inline void wf_queue_push_interactive(struct wf_vp *vp, uint64_t entry)
 		wf_store_relaxed(&wf_sched.stealable, WF_STEALABLE_SOME);
 }
 
-/* True if t goes to the next slot and the slot is free. */
+/* True if t, just woken, goes to the next slot and the slot is free. */
 static inline bool wf_queue_is_plain_wake(const struct wf_vp *vp,
 					  const struct wf_thread *t)
 {
@@ -45,10 +45,10 @@ static inline bool wf_queue_is_plain_wake(const struct wf_vp *vp,
 }
 
 /*
- * The monitor sleeps when no thread waits, so the thread that queues another
- * one wakes it. No fence: the monitor's membarrier orders our push before our
- * load. The owner of an idle VP does not wake the monitor here. It takes the
- * thread at once, and checks when it runs the thread (get_busy in
+ * Called when vp's owner has queued a thread. The monitor sleeps while no
+ * thread waits, so this wakes it. No fence: the monitor's membarrier orders our
+ * push before our load. The owner of an idle VP does not wake the monitor here.
+ * It takes the thread at once, and checks when it runs the thread (get_busy in
  * wait/agent.c).
  */
 static inline void wf_queue_check_monitor(const struct wf_vp *vp)

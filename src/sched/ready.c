@@ -16,7 +16,8 @@
 
 static void wake_kernel_thread(struct wf_thread *t)
 {
-	/* release: the waker's writes; pairs with the sleeper's load. */
+	/* release: publishes the waker's writes; pairs with the acquire of the
+	 * thread that sleeps on kernel_word. */
 	wf_store_release(&t->kernel_word, 1);
 	wf_os_futex_wake(&t->kernel_word, 1);
 }
@@ -40,10 +41,9 @@ struct wf_carrier *wf_ready_yielding(const struct wf_vp *vp)
 }
 
 /*
- * A kernel thread without a VP has woken a thread. The VP runs a CPU-bound
- * thread and would notice the wake only at the next tick: so preempt that
- * thread. If the monitor asks the VP to switch at the same time, its request
- * may win.
+ * Preempts the CPU-bound thread that runs on vp, for a thread that a kernel
+ * thread without a VP has woken. vp would notice the wake only at the next
+ * tick. If the monitor asks vp to switch at the same time, its request may win.
  */
 static void take_vp(struct wf_vp *vp)
 {
@@ -62,7 +62,8 @@ static void take_vp(struct wf_vp *vp)
  */
 static void put_remote(struct wf_thread *t)
 {
-	struct wf_vp *vp = t->vp; /* once queued, t may run and change */
+	/* read before the push: then t may run and change it */
+	struct wf_vp *vp = t->vp;
 	bool is_awaited = wf_idle_is_any();
 
 	wf_queue_put_remote(NULL, t, WF_READY_WOKEN);
@@ -102,7 +103,7 @@ static WF_NOINLINE void wake(struct wf_thread *me, struct wf_thread *t)
 		yield_to(me, t);
 }
 
-/* The usual wake: t goes to the next slot of the waker's VP. */
+/* The usual wake: puts t into the next slot of the waker's VP. */
 WF_INLINE void ready_woken(struct wf_vp *vp, struct wf_thread *me,
 			   struct wf_thread *t)
 {
@@ -112,7 +113,7 @@ WF_INLINE void ready_woken(struct wf_vp *vp, struct wf_thread *me,
 		wake(me, t);
 		return;
 	}
-	/* SCHED_QUEUE-3 */
+	/* SCHED_QUEUE-3: the caller owns the VP, so no CAS is needed. */
 	wf_store_relaxed(&vp->next_slot, wf_entry_started(t));
 	wf_queue_check_monitor(vp);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes threads runnable: the last step of every wake.
+ * Makes threads runnable. Each wake of a thread ends with this call:
  *
  *     wf_ready_woken(me, t);
  */
@@ -25,16 +25,16 @@ void wf_ready_woken_on(struct wf_vp *vp, struct wf_thread *me,
 struct wf_carrier *wf_ready_yielding(const struct wf_vp *vp);
 
 /*
- * Cache lines between the stack pointer of a thread that does not run and the
- * program's own frame. The frames of a wait take up to 600 bytes, those of a
- * yield 350.
+ * How many cache lines to prefetch from a thread's saved stack pointer up. That
+ * reaches the program's own frame. The frames of a wait take up to 600 bytes,
+ * those of a yield 350.
  */
 enum { WF_LINES_OF_WAIT = 10, WF_LINES_OF_YIELD = 6 };
 
 /*
- * A thread with at least this index shows that the program has many threads,
- * since slots are taken from the lowest. The second-level cache then does not
- * hold the 2 KiB or so that each thread touches in a run.
+ * A thread with this index or a higher one shows that the program has many
+ * threads, since slots are taken from the lowest. The second-level cache then
+ * does not hold the 2 KiB or so that each thread touches in a run.
  */
 enum { WF_READY_MANY = 64 };
 
@@ -44,10 +44,10 @@ WF_INLINE bool wf_ready_is_of_many(const struct wf_thread *t)
 }
 
 /*
- * The caller is about to wake or to pick t: prefetches t's frames and TCB,
- * which its next run touches first. With many threads each line that is not
- * fetched costs a cache miss. With few threads it costs nothing, so this does
- * nothing.
+ * Called when t is about to be woken or picked: prefetches t's frames and TCB,
+ * which its next run touches first. Does nothing while there are few threads:
+ * their lines are in the cache. With many threads each line that is not
+ * prefetched costs a cache miss.
  */
 WF_INLINE void wf_ready_prefetch(const struct wf_thread *t, int nr_lines)
 {

@@ -51,7 +51,7 @@ static struct {
 	struct wf_thread *first, *last;
 } lists[NR_PRIORITIES];
 static uint64_t bitmap[NR_PRIORITIES / WORD_BITS + 1];
-static _Atomic uint32_t best; /* REALTIME-1 */
+static _Atomic uint32_t best; /* highest waiting priority; REALTIME-1 */
 
 bool wf_realtime_waits(uint32_t least_priority)
 {
@@ -86,7 +86,7 @@ static void set_best_locked(void)
 		highest = WORD_BITS - 1 - (uint32_t)__builtin_clzll(bitmap[0]);
 	wf_store_relaxed(&best, highest);
 	if ((highest != 0) != (was != 0))
-		set_pending_locked(highest != 0); /* REALTIME-2 */
+		set_pending_locked(highest != 0); /* REALTIME-2: in every VP */
 }
 
 static void insert_locked(struct wf_thread *t, bool at_front)
@@ -129,7 +129,10 @@ static void remove_locked(struct wf_thread *t)
 
 /* --- which VP to disturb -------------------------------------------------- */
 
-/* True if vp runs a thread that has to yield to that priority. THROTTLE-3 */
+/*
+ * True if vp runs a thread that has to yield to a thread of that priority.
+ * THROTTLE-3
+ */
 static bool yields(const struct wf_vp *vp, uint32_t priority)
 {
 	const struct wf_thread *t = wf_load_acquire(&vp->cur);
@@ -147,7 +150,10 @@ static bool is_lower_anywhere(uint32_t priority)
 	return false;
 }
 
-/* REALTIME-5 */
+/*
+ * Makes one VP run the thread of that priority which was just put here.
+ * REALTIME-5
+ */
 static void disturb(struct wf_vp *vp, uint32_t priority)
 {
 	/* seq_cst: pairs with the fence in wf_idle_begin. */
@@ -175,7 +181,8 @@ struct wf_vp *wf_realtime_victim(void)
 		}
 	}
 	for (uint32_t i = 0; i < wf_sched.nr_vps && victim == NULL; i++) {
-		if (wf_requeue_is_urgent(&wf_sched.vps[i])) /* REALTIME-7 */
+		/* REALTIME-7: its queue has the thread */
+		if (wf_requeue_is_urgent(&wf_sched.vps[i]))
 			victim = &wf_sched.vps[i];
 	}
 	return victim;
@@ -206,7 +213,7 @@ void wf_realtime_put(struct wf_vp *vp, struct wf_thread *t, enum wf_ready why)
 	wf_spin_unlock(&lock);
 	if (priority != 0)
 		disturb(vp, priority);
-	else /* set to 0 a moment ago */
+	else /* its priority was set to 0 a moment ago */
 		wf_queue_put_remote(NULL, t, WF_READY_REACQUIRING);
 }
 
@@ -242,12 +249,16 @@ enum wf_resched wf_realtime_at_tick(const struct wf_vp *vp,
 	if (is_round_robin(t) && wf_realtime_waits(t->rt_priority))
 		return WF_RESCHED_SLICE;
 	return wf_queue_has_own(vp) ? WF_RESCHED_TICK :
-				      WF_RESCHED_NONE; /* REALTIME-6 */
+				      /* REALTIME-6: exposes the entries */
+				      WF_RESCHED_NONE;
 }
 
 /* --- changes -------------------------------------------------------------- */
 
-/* Makes a not-yet-started thread one that can wait here. REALTIME-4 */
+/*
+ * Claims t, so that it can wait here (REALTIME-4). Returns false if t has
+ * started, if a joiner has claimed it, or if the caller has no VP.
+ */
 static bool claim(struct wf_thread *t)
 {
 	uint32_t generation = wf_load_acquire(&t->not_started);
@@ -260,8 +271,9 @@ static bool claim(struct wf_thread *t)
 }
 
 /*
- * After t's priority has changed. If t is the caller, its VP picks at the
- * runtime's exit. For any other thread the monitor finds the VP to preempt.
+ * Called when t's priority has changed. If t is the caller, its VP picks when
+ * the caller leaves the runtime. For any other thread the monitor finds the VP
+ * to preempt.
  */
 static void ask_for_change(struct wf_thread *t, uint32_t priority)
 {
@@ -288,14 +300,14 @@ void wf_realtime_set(struct wf_thread *t, uint32_t priority)
 	if (was_in_list)
 		remove_locked(t);
 	is_first = t->rt_priority == 0 && priority != 0;
-	t->rt_priority = (uint8_t)priority; /* REALTIME-3 */
+	t->rt_priority = (uint8_t)priority; /* REALTIME-3: under the lock */
 	wf_spin_unlock(&lock);
 	if (was_in_list || is_claimed) {
 		wf_ready_woken(wf_self, t);
 		return;
 	}
 	if (is_first)
-		wf_requeue_ask(t); /* REALTIME-7 */
+		wf_requeue_ask(t); /* REALTIME-7: t waits in another queue */
 	ask_for_change(t, priority);
 }
 

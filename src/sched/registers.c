@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Each thread has a word for its gs base, in an array of this file. A switch
- * saves the CPU's register into the outgoing thread's word, and loads the
- * register from the incoming thread's. The array exists once a thread has a gs
- * base. sched/keys.h does the same for protection keys.
+ * saves the CPU's gs base into the outgoing thread's word, and loads it from
+ * the incoming thread's. The array exists once a thread has a gs base other
+ * than 0. sched/keys.h does the same for protection keys.
  *
  * REGISTERS-1. The creator of thread i writes bases[i] before thread i can run;
  *     thread i writes it when it is about to stop. It is 0 for threads that
@@ -12,8 +12,8 @@
  *     base stops or creates another thread. So each thread that runs after it
  *     on that kernel thread, and each that it creates, sees the bit.
  *
- * The own context of a carrier has no gs base. It keeps the value in the
- * register, which the next thread loads anew.
+ * The own context of a carrier has no word: it leaves the register as it is,
+ * and the next thread loads its own value.
  *
  * Rejected: a word in the switch's frame for each thread. It costs a store and
  * a compare in each switch of every program, and hardly any program uses it.
@@ -31,7 +31,7 @@ enum { MAX_THREADS = 1 << WF_TID_INDEX_BITS };
 
 _Atomic uint32_t wf_registers;
 
-/* REGISTERS-1; by index. Pages appear at the first use. */
+/* by thread index; pages appear at the first use; REGISTERS-1 */
 static _Atomic(_Atomic uint64_t *) bases;
 
 void wf_registers_add(enum wf_registers use)
@@ -46,14 +46,17 @@ void wf_registers_init(bool has_gsbase)
 		wf_registers_add(WF_REGISTERS_NO_GSBASE);
 }
 
-/* Two threads may begin at once: the later one releases its table. */
+/*
+ * Makes the array `bases`. Two threads may do so at once: the later one
+ * releases its array.
+ */
 static void begin_gs(void)
 {
 	_Atomic uint64_t *none = NULL, *made;
 
 	made = wf_os_reserve(MAX_THREADS * sizeof(*made));
 	WF_CHECK(made != NULL, "no memory for gs bases");
-	/* release: the table; pairs with the acquire in base_of. */
+	/* release: publishes the array; pairs with the acquire in base_of. */
 	if (!atomic_compare_exchange_strong(&bases, &none, made))
 		wf_os_release(made, MAX_THREADS * sizeof(*made));
 	wf_registers_add(WF_REGISTERS_GS);
@@ -80,12 +83,12 @@ void wf_registers_save_slow(const struct wf_thread *t)
 	if ((used & WF_REGISTERS_NO_GSBASE) != 0)
 		return;
 	if (!has_gs() && wf_cpu_gs_base() != 0)
-		begin_gs(); /* REGISTERS-2 */
+		begin_gs(); /* REGISTERS-2: before the thread stops */
 	if (has_gs())
 		wf_store_relaxed(base_of(t), wf_cpu_gs_base());
 }
 
-/* Reads first: writing the register takes longer than reading it. */
+/* Writes the register only if its value changes: a read is cheaper. */
 void wf_registers_load_slow(const struct wf_thread *t)
 {
 	uint64_t wanted;

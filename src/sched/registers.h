@@ -18,21 +18,22 @@
 #include "sched/thread.h"
 
 enum wf_registers {
-	WF_REGISTERS_KEYS = 1 << 0,	 /* sched/keys.h has begun */
+	WF_REGISTERS_KEYS = 1 << 0,	 /* keys are exchanged (sched/keys.h) */
 	WF_REGISTERS_GS = 1 << 1,	 /* a thread has had a gs base */
 	WF_REGISTERS_NO_GSBASE = 1 << 2, /* user code cannot read or write it */
-	WF_REGISTERS_CLOCK = 1 << 3, /* CPU time counts (sched/cpu_time.h) */
+	/* CPU time is counted (sched/cpu_time.h) */
+	WF_REGISTERS_CLOCK = 1 << 3,
 };
 
-/* enum wf_registers; bits are set and never cleared. */
+/* Bits of enum wf_registers, which are set and never cleared. */
 extern _Atomic uint32_t wf_registers;
 
 /* Sets a bit, and makes each VP's switches call the functions below. */
 void wf_registers_add(enum wf_registers use);
 
 /*
- * Called when the runtime starts. has_gsbase: user code may use the
- * instructions for the gs base.
+ * Called when the runtime starts. has_gsbase: the program may read and write
+ * the gs base without a system call.
  */
 void wf_registers_init(bool has_gsbase);
 
@@ -42,13 +43,13 @@ void wf_registers_init(bool has_gsbase);
  */
 void wf_registers_begin_carrier(void);
 
-/* Slow halves of the functions below. */
+/* The parts of the functions below that run once a bit is set. */
 void wf_registers_save_slow(const struct wf_thread *t);
 void wf_registers_load_slow(const struct wf_thread *t);
 
 /*
- * True if there is something to exchange, or CPU time to count. The caller's
- * own gs base may be the first one.
+ * True if a switch has registers to exchange or CPU time to count. Also true if
+ * the caller is the first thread with a gs base.
  */
 WF_INLINE bool wf_registers_are_used(void)
 {
@@ -56,8 +57,8 @@ WF_INLINE bool wf_registers_are_used(void)
 }
 
 /*
- * t, the caller, is about to stop. Or the caller creates t, which gets the
- * caller's registers.
+ * Saves t's registers. t is the caller and about to stop; or the caller creates
+ * t, which starts with the caller's registers.
  */
 WF_INLINE void wf_registers_save(const struct wf_thread *t)
 {
@@ -65,7 +66,7 @@ WF_INLINE void wf_registers_save(const struct wf_thread *t)
 		wf_registers_save_slow(t);
 }
 
-/* t is about to run on this carrier. */
+/* Loads t's registers. t is about to run on this carrier. */
 WF_INLINE void wf_registers_load(const struct wf_thread *t)
 {
 	if (WF_UNLIKELY(wf_load_relaxed(&wf_registers) != 0))

@@ -54,7 +54,10 @@ static bool is_realtime_entry(uint64_t entry)
 	       wf_table_at((uint32_t)entry)->rt_priority != 0;
 }
 
-/* Moves an entry that was taken out of one of vp's queues. */
+/*
+ * Puts an entry that was taken out of one of vp's queues where it belongs. A
+ * thread that has become real-time goes to the real-time queue.
+ */
 static void move(struct wf_vp *vp, uint64_t entry, struct wf_vp *disturbed)
 {
 	bool is_fresh;
@@ -91,16 +94,21 @@ static void sort_queue(struct wf_vp *vp, struct wf_runq *queue,
 		if (is_realtime_entry(entry))
 			move(vp, entry, disturbed);
 		else
-			wf_queue_push_tail(vp, queue, entry); /* REQUEUE-3 */
+			/* REQUEUE-3: in the same order */
+			wf_queue_push_tail(vp, queue, entry);
 	}
 }
 
-/* disturbed: vp, if it runs a thread that may have to yield; or NULL. */
+/*
+ * Sorts vp's queues. disturbed: vp, if it runs a thread that may have to yield;
+ * else NULL.
+ */
 static void sort(struct wf_vp *vp, struct wf_vp *disturbed)
 {
 	uint64_t entry = wf_load_relaxed(&vp->next_slot);
 
-	/* seq_cst: not after the checks of the queues, as in pick.c. */
+	/* seq_cst: clears the bits before the check of the queues. In the other
+	 * order it could clear a later request. */
 	atomic_fetch_and(&vp->pending, ~(uint32_t)(WF_PENDING_REQUEUE |
 						   WF_PENDING_REQUEUE_SOON));
 	if (entry != WF_ENTRY_NONE && is_realtime_entry(entry)) {
@@ -122,7 +130,7 @@ void wf_requeue_all(struct wf_vp *vp)
 
 /* --- asking --------------------------------------------------------------- */
 
-/* REQUEUE-1 */
+/* True if t waits or runs, so that it is in no queue. REQUEUE-1 */
 static bool is_anywhere_else(const struct wf_thread *t)
 {
 	const struct wf_vp *vp = t->vp;

@@ -13,9 +13,9 @@
 #include "sched/queue.h"
 
 /*
- * Called when t's rt_priority has just changed from 0, and t is in no list of
- * realtime.c. If a VP has t in a queue, its owner moves t to those lists. Needs
- * in_runtime set, or a kernel thread of weft's own.
+ * Called when t's rt_priority has just changed from 0, and t is not in the
+ * real-time queue yet. If a VP has t in another queue, the VP's owner moves t.
+ * Needs in_runtime set, or a kernel thread of weft's own.
  */
 void wf_requeue_ask(struct wf_thread *t);
 
@@ -30,8 +30,8 @@ static inline bool wf_requeue_is_urgent(const struct wf_vp *vp)
 
 void wf_requeue_all(struct wf_vp *vp);
 /*
- * Where vp's owner checks vp->pending: sorts the queues if a thread has asked
- * for it.
+ * Called by vp's owner at its picks: sorts the queues if a thread has asked for
+ * it.
  */
 static inline void wf_requeue_check(struct wf_vp *vp)
 {

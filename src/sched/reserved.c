@@ -17,12 +17,14 @@
 
 #include "sched/carrier.h"
 
-static struct wf_spin lock = WF_SPIN_INIT; /* RESERVED-1 */
-static _Atomic bool has_any;		   /* set once */
+/* protects the claims of RESERVED-1 */
+static struct wf_spin lock = WF_SPIN_INIT;
+/* a carrier was ever reserved; set once */
+static _Atomic bool has_any;
 
 static struct wf_carrier *find_reserved(const struct wf_thread *t)
 {
-	int32_t tid = t->tid; /* 0 once its slot is free */
+	int32_t tid = t->tid; /* 0 once the thread's slot is free */
 	uint32_t nr;
 
 	if (!wf_load_acquire(&has_any) || tid <= 0)
@@ -41,8 +43,8 @@ struct wf_carrier *wf_reserved_find(const struct wf_thread *t)
 {
 	struct wf_carrier *c = find_reserved(t);
 
-	/* On its way t still has the old carrier in t->carrier: so the reserved
-	 * one counts. */
+	/* Until t is there, t->carrier is the old carrier: so a reserved one
+	 * counts. */
 	if (c != NULL || t->kind != WF_THREAD_BOUND)
 		return c;
 	return t->carrier;
@@ -62,7 +64,8 @@ struct wf_carrier *wf_reserved_make(struct wf_thread *t, enum wf_bound_why why)
 	if (c == NULL) {
 		c = spare;
 		c->bound_why = (uint8_t)why;
-		/* release: pairs with find_reserved. */
+		/* release: publishes the carrier's state; pairs with the load
+		 * in find_reserved. */
 		wf_store_release(&c->reserved_for, t->tid);
 		wf_store_release(&has_any, true);
 		atomic_fetch_or(&t->exit_work, WF_WORK_BIND);
@@ -70,13 +73,13 @@ struct wf_carrier *wf_reserved_make(struct wf_thread *t, enum wf_bound_why why)
 	wf_spin_unlock(&lock);
 	if (c != spare)
 		wf_carrier_put_back(spare);
-	/* The spare was kept for a carrier that blocks, as the caller's may do
-	 * next. */
+	/* Replaces the spare: the caller's carrier may block next and need
+	 * it. */
 	wf_carrier_ensure_spare();
 	return c;
 }
 
-/* t is no longer on c's stack. */
+/* Runs when t has left c's stack: gives t to its reserved carrier. */
 static void hand_over(struct wf_carrier *c, void *arg)
 {
 	struct wf_thread *t = arg;
@@ -118,7 +121,7 @@ static WF_COLD void end_reserved(struct wf_thread *t, bool is_late)
 	if (c == NULL)
 		return;
 	if (is_late)
-		c->is_altered = true; /* RESERVED-2 */
+		c->is_altered = true; /* RESERVED-2: makes it exit */
 	wf_store_release(&c->reserved_for, 0);
 	if (is_late)
 		wf_carrier_wake(c);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reserved carriers: a carrier for one thread, before the thread is bound to
- * it. A caller may want to change kernel state of a thread that shares its
- * kernel thread with other threads. This module reserves a carrier for the
- * thread at once, and the caller changes the state of that:
+ * Reserves a carrier for a thread before the thread is bound to it. A caller
+ * may want to change kernel state of a thread that shares its kernel thread
+ * with other threads. The caller reserves a carrier for the thread and changes
+ * the state of the carrier's kernel thread at once:
  *
  *     c = wf_reserved_make(t, WF_BOUND_KERNEL_STATE);
  *     if (c != NULL)
@@ -24,13 +24,13 @@
  */
 struct wf_carrier *wf_reserved_make(struct wf_thread *t, enum wf_bound_why why);
 
-/* The same, but NULL if t has none. Any thread may call this. */
+/* Returns t's own or reserved carrier, or NULL. Any thread may call this. */
 struct wf_carrier *wf_reserved_find(const struct wf_thread *t);
 
 /*
- * t, the caller, owns its VP and is about to leave it for its reserved carrier.
- * Returns the post function of the switch to the own context of t's present
- * carrier. NULL if no carrier is reserved for t.
+ * Called when t, the caller, owns its VP and is about to leave it for its
+ * reserved carrier. Returns the post function for the switch to its present
+ * carrier's own context. Returns NULL if no carrier is reserved for t.
  */
 wf_post_fn *wf_reserved_go_begin(struct wf_thread *t);
 
@@ -40,7 +40,7 @@ wf_post_fn *wf_reserved_go_begin(struct wf_thread *t);
  */
 bool wf_reserved_stay(struct wf_thread *t);
 
-/* t, the caller, ends: releases its reservation. */
+/* Called when t, the caller, ends: gives up the carrier reserved for t. */
 void wf_reserved_end(struct wf_thread *t);
 
 void wf_reserved_fork_child(void);

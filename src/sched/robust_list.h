@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 struct wf_robust_list {
-	uintptr_t prev; /* link of the head, which precedes it */
+	uintptr_t prev; /* the link that precedes the list's head */
 	struct robust_list_head head;
 };
 

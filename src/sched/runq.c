@@ -43,8 +43,10 @@ void wf_runq_init(struct wf_runq *q)
 
 bool wf_runq_push_head(struct wf_runq *q, uint64_t entry)
 {
-	uint32_t tail = wf_load_relaxed(&q->tail); /* RUNQ-2 */
-	/* acquire: as in push_tail. */
+	/* RUNQ-2: only this thread writes tail */
+	uint32_t tail = wf_load_relaxed(&q->tail);
+	/* acquire: the last reader has read the slot; pairs with the CAS of
+	 * head in pop and take_half. */
 	uint64_t head = wf_load_acquire(&q->head);
 
 	do {
@@ -55,7 +57,8 @@ bool wf_runq_push_head(struct wf_runq *q, uint64_t entry)
 			&q->slot[(wf_runq_position(head) - 1) & WF_RUNQ_MASK],
 			entry);
 		/* release: publishes the slot; pairs with the acquire of head
-		 * in pop and take_half. acquire, if it fails: as above. */
+		 * in pop and take_half. acquire, if the CAS fails: as for head
+		 * above. */
 	} while (!wf_cas_acq_rel(&q->head, &head, wf_runq_moved(head, -1U)));
 	return true;
 }
@@ -63,12 +66,13 @@ bool wf_runq_push_head(struct wf_runq *q, uint64_t entry)
 uint32_t wf_runq_take_half(struct wf_runq *q, uint64_t *ret_entries,
 			   uint32_t max)
 {
-	uint64_t head = wf_load_acquire(&q->head); /* as in pop */
+	/* acquire: as in wf_runq_pop */
+	uint64_t head = wf_load_acquire(&q->head);
 	uint32_t nr;
 
 	do {
-		/* acquire: as in pop. If head is old by now, len may be
-		 * anything; the CAS then fails. */
+		/* acquire: as in wf_runq_pop. If head is old by now, len may be
+		 * anything; the CAS below then fails. */
 		uint32_t len =
 			wf_load_acquire(&q->tail) - wf_runq_position(head);
 
@@ -83,18 +87,22 @@ uint32_t wf_runq_take_half(struct wf_runq *q, uint64_t *ret_entries,
 			ret_entries[i] = wf_load_relaxed(
 				&q->slot[(wf_runq_position(head) + i) &
 					 WF_RUNQ_MASK]);
-		/* release: as in pop. */
+		/* release: the slots were read before they may be written
+		 * again; pairs with the acquire of head in push_tail and
+		 * push_head. */
 	} while (!wf_cas_acq_rel(&q->head, &head, wf_runq_moved(head, nr)));
-	return nr; /* RUNQ-5 */
+	return nr; /* RUNQ-5: the CAS has made the entries ours */
 }
 
 uint32_t wf_runq_drop(struct wf_runq *q, bool (*is_stale)(uint64_t entry))
 {
-	uint64_t head = wf_load_acquire(&q->head); /* as in pop */
+	/* acquire: as in wf_runq_pop */
+	uint64_t head = wf_load_acquire(&q->head);
 	uint32_t nr;
 
 	do {
-		/* acquire, and an old head: as in take_half. */
+		/* acquire: as in wf_runq_pop. If head is old by now, the CAS
+		 * fails. */
 		uint32_t len =
 			wf_load_acquire(&q->tail) - wf_runq_position(head);
 
@@ -107,7 +115,9 @@ uint32_t wf_runq_drop(struct wf_runq *q, bool (*is_stale)(uint64_t entry))
 		}
 		if (nr == 0)
 			return 0;
-		/* release: as in pop. */
+		/* release: the slots were read before they may be written
+		 * again; pairs with the acquire of head in push_tail and
+		 * push_head. */
 	} while (!wf_cas_acq_rel(&q->head, &head, wf_runq_moved(head, nr)));
 	return nr;
 }
@@ -117,7 +127,7 @@ uint32_t wf_runq_len(const struct wf_runq *q)
 	uint32_t pos = wf_runq_position(wf_load_relaxed(&q->head));
 	int32_t len = (int32_t)(wf_load_relaxed(&q->tail) - pos);
 
-	/* head and tail were read at different moments. */
+	/* The two were read at different moments and may not match. */
 	if (len < 0)
 		return 0;
 	return len < WF_RUNQ_SIZE ? (uint32_t)len : WF_RUNQ_SIZE;

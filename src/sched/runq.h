@@ -23,21 +23,22 @@
 #include "base/compiler.h"
 
 /*
- * A power of two. Entries that do not fit go through the injection queue and
- * back. That costs 10 ns more a turn: a third of a turn of 1000 threads that
- * yield. Model checks use a smaller size.
+ * Capacity; a power of two. More entries go to the injection queue and come
+ * back, which costs 10 ns more a turn. That is a third of a turn of 1000
+ * threads that yield. Model checks use a smaller size.
  */
 #ifndef WF_RUNQ_SIZE
 #define WF_RUNQ_SIZE 1024
 #endif
 
 struct wf_runq {
-	/* Low half: position of the first entry; high half: version. Owner
-	 * and thieves, CAS. */
+	/* Low half: the first entry's position. High half: the version. Owner
+	 * and thieves write it by CAS. */
 	_Atomic uint64_t head WF_ALIGNED(WF_CACHE_LINE);
-	/* Position behind the last entry; owner. */
+	/* The position behind the last entry. Only the owner writes it. */
 	_Atomic uint32_t tail WF_ALIGNED(WF_CACHE_LINE);
-	_Atomic uint64_t slot[WF_RUNQ_SIZE]; /* owner; any thread reads */
+	/* the owner writes, any thread reads */
+	_Atomic uint64_t slot[WF_RUNQ_SIZE];
 };
 
 enum { WF_RUNQ_MASK = WF_RUNQ_SIZE - 1 };
@@ -48,7 +49,10 @@ static inline uint32_t wf_runq_position(uint64_t head)
 	return (uint32_t)head;
 }
 
-/* The head word after a move by `by` positions (RUNQ-4). */
+/*
+ * Returns the head word `head` moved by `by` positions, with the next version
+ * (RUNQ-4).
+ */
 static inline uint64_t wf_runq_moved(uint64_t head, uint32_t by)
 {
 	uint32_t version = (uint32_t)(head >> 32) + 1;
@@ -57,21 +61,27 @@ static inline uint64_t wf_runq_moved(uint64_t head, uint32_t by)
 	       (uint32_t)(wf_runq_position(head) + by);
 }
 
-/* For a queue that no other thread uses. */
+/* Makes the queue empty. No other thread uses it. */
 void wf_runq_init(struct wf_runq *q);
 
-/* Owner. Returns false if the queue is full. */
+/*
+ * For the owner. Puts the entry behind all others. Returns false if the queue
+ * is full.
+ */
 static inline bool wf_runq_push_tail(struct wf_runq *q, uint64_t entry)
 {
-	uint32_t tail = wf_load_relaxed(&q->tail); /* RUNQ-2 */
+	/* RUNQ-2: only this thread writes tail */
+	uint32_t tail = wf_load_relaxed(&q->tail);
 	/* acquire: the slot's last reader is done with it; pairs with the CAS
 	 * in pop and take_half. */
 	uint64_t head = wf_load_acquire(&q->head);
 
-	/* An old head only makes the queue look fuller (RUNQ-2). */
+	/* Other threads only move head up. So an old head makes the queue look
+	 * fuller than it is, never emptier (RUNQ-2). */
 	if (tail - wf_runq_position(head) == WF_RUNQ_SIZE)
 		return false;
-	wf_store_relaxed(&q->slot[tail & WF_RUNQ_MASK], entry); /* RUNQ-3 */
+	/* RUNQ-3: the slot is free */
+	wf_store_relaxed(&q->slot[tail & WF_RUNQ_MASK], entry);
 	/* release: publishes the slot; pairs with the acquire of tail in pop
 	 * and take_half. */
 	wf_store_release(&q->tail, tail + 1);
@@ -96,7 +106,8 @@ static inline bool wf_runq_is_empty(const struct wf_runq *q)
 /* For any thread. Takes the first entry; returns false if there is none. */
 static inline bool wf_runq_pop(struct wf_runq *q, uint64_t *ret_entry)
 {
-	/* acquire: an entry that push_head put there. */
+	/* acquire: the entry that push_head put there; pairs with its CAS of
+	 * head. */
 	uint64_t head = wf_load_acquire(&q->head);
 	uint64_t entry;
 
@@ -110,18 +121,19 @@ static inline bool wf_runq_pop(struct wf_runq *q, uint64_t *ret_entry)
 		/* release: the slot was read before it may be written; pairs
 		 * with the acquire of head in push_tail and push_head. */
 	} while (!wf_cas_acq_rel(&q->head, &head, wf_runq_moved(head, 1)));
-	*ret_entry = entry; /* RUNQ-5 */
+	*ret_entry = entry; /* RUNQ-5: the CAS has made the entry ours */
 	return true;
 }
 
 /*
- * The same without a CAS, for an owner of a queue from which no other thread
- * takes. When the position wraps, the sum carries into the version, which no
- * CAS compares here.
+ * As wf_runq_pop, but without a CAS: for an owner of a queue from which no
+ * other thread takes. When the position wraps, the sum carries into the
+ * version, which no CAS compares here.
  */
 static inline bool wf_runq_pop_alone(struct wf_runq *q, uint64_t *ret_entry)
 {
-	uint64_t head = wf_load_relaxed(&q->head); /* only we move it */
+	/* only the owner moves it here */
+	uint64_t head = wf_load_relaxed(&q->head);
 
 	if (wf_load_relaxed(&q->tail) == wf_runq_position(head))
 		return false;
@@ -158,14 +170,14 @@ static inline uint64_t wf_runq_peek(const struct wf_runq *q, uint32_t n)
 
 /*
  * For any thread. Takes the first half of the entries, rounded up and at most
- * max, in their order. Returns how many.
+ * max, in their order. Returns their number.
  */
 uint32_t wf_runq_take_half(struct wf_runq *q, uint64_t *ret_entries,
 			   uint32_t max);
 
 /*
- * For any thread. Removes the first entries up to one for which is_stale() is
- * false. Returns how many.
+ * For any thread. Removes entries from the head until is_stale() is false for
+ * one. Returns the number removed.
  */
 uint32_t wf_runq_drop(struct wf_runq *q, bool (*is_stale)(uint64_t entry));
 
@@ -190,7 +202,10 @@ uint32_t wf_runq_len(const struct wf_runq *q);
 void wf_runq_positions(const struct wf_runq *q, uint32_t *ret_first,
 		       uint32_t *ret_end);
 
-/* For any thread. A number that changes each time the first entry does. */
+/*
+ * For any thread. Returns a number that changes each time the queue's first
+ * entry changes.
+ */
 uint32_t wf_runq_head(const struct wf_runq *q);
 
 #endif

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Varies the order in which preempted threads run. CPU-bound threads must not
- * run in one order for ever. If a thread always ran just after the thread that
- * fills a buffer, it would leave nothing in the buffer to other threads. The
- * kernel's order varies, too.
+ * run in the same order for ever. If a thread always ran just after the thread
+ * that fills a buffer, it would leave nothing in the buffer to other threads.
+ * The kernel's order varies, too. A round here is one pass over the threads
+ * that were in the queue at its beginning.
  *
  * RUNQ_ORDER-1. In each round every thread has one turn. A thread that enters
  *     the queue during a round has its turn in the next one. Exception: the
  *     thread that runs when the round begins had the last turn of the round
  *     before, and has a turn in this one.
- * RUNQ_ORDER-2. One of the first WINDOW threads of the round is drawn and
- *     becomes the first. After a draw that passes over the first thread, the
- *     next call draws none. So a thread waits for at most WINDOW - 1 turns more
- *     than in a plain queue.
+ * RUNQ_ORDER-2. One of the first WINDOW threads of the round is drawn at random
+ *     and becomes the first. After a draw that passes over the first thread,
+ *     the next call draws none. So a thread waits for at most WINDOW - 1 turns
+ *     more than in a plain queue.
  * RUNQ_ORDER-3. Only one round in EVERY is varied. Some threads spin until each
  *     of the others has done its part, as redis' I/O threads do. They lose up
  *     to a round where their order changes: varying each round cost redis 28 %
@@ -26,7 +27,10 @@
 
 enum { WINDOW = 4, EVERY = 8 };
 
-/* The upper bits of a linear congruential generator (Knuth's MMIX). */
+/*
+ * Draws a number below `below`: the upper bits of a linear congruential
+ * generator with the constants of Knuth's MMIX.
+ */
 static uint32_t draw(struct wf_runq_order *order, uint32_t below)
 {
 	order->drawn =
@@ -53,17 +57,19 @@ static uint32_t update_round(struct wf_runq_order *order,
 	return nr < end - first ? nr : end - first;
 }
 
-/* Moves the entry at place n to the front. */
+/* Moves the entry at place n, counted from 0 at the head, to the head. */
 static void make_first(struct wf_runq *queue, uint32_t n)
 {
 	uint64_t entries[WINDOW];
 	uint32_t nr = 0;
 
-	while (nr <= n && wf_runq_pop(queue, &entries[nr])) /* RUNQ_ORDER-4 */
+	/* RUNQ_ORDER-4: a thief may be first */
+	while (nr <= n && wf_runq_pop(queue, &entries[nr]))
 		nr++;
 	if (nr == 0)
 		return;
-	/* There is room: the entries were in the queue, and only we push. */
+	/* There is room for all of them: they were in the queue, and only its
+	 * owner, this thread, pushes. */
 	for (uint32_t i = nr - 1; i > 0; i--)
 		wf_runq_push_head(queue, entries[i - 1]);
 	wf_runq_push_head(queue, entries[nr - 1]);

@@ -16,16 +16,17 @@ struct wf_runq;
 /* The state of one queue; all 0 at first. */
 struct wf_runq_order {
 	uint64_t drawn;	    /* the last number of the generator */
-	uint32_t round_end; /* position in the queue */
+	uint32_t round_end; /* the position at which the round ends */
 	uint32_t nr_rounds;
-	bool first_was_kept; /* a draw moved another thread before it at the
-			      * last call */
+	/* the last call put another thread before the first one
+	 * (RUNQ_ORDER-2) */
+	bool first_was_kept;
 };
 
 /*
- * The queue's owner calls this after it has put a preempted thread at the tail:
- * it varies which waiting thread is the first. nr_running, 1 or 0, counts the
- * thread that was taken out of the queue and runs now.
+ * Varies which waiting thread is the first. The queue's owner calls this after
+ * it has put a preempted thread at the tail. nr_running is 1 if the thread that
+ * runs now was taken out of this queue, else 0.
  */
 void wf_runq_order_vary(struct wf_runq_order *order, struct wf_runq *queue,
 			uint32_t nr_running);

@@ -64,7 +64,8 @@ struct wf_thread *wf_runtime_attach_first(void)
 struct wf_thread *wf_runtime_attach(void)
 {
 	if (WF_UNLIKELY(wf_table == NULL))
-		wf_upcall.boot(); /* which attaches the first thread */
+		/* boots weft, which attaches the first thread */
+		wf_upcall.boot();
 	else
 		wf_upcall.foreign_met(attach());
 	return wf_self;
@@ -90,14 +91,15 @@ wf_post_fn *wf_runtime_reacquire_begin(struct wf_thread *t)
 
 bool wf_runtime_keep_vp(struct wf_thread *t)
 {
-	/* One load per round. Between two loads the monitor may give up and ask
-	 * again, and the VP would have no owner. */
+	/* Each round loads retake once. Between two loads the monitor may give
+	 * up and ask again, and the VP would have no owner. */
 	for (;;) {
 		uint32_t retake = wf_load_acquire(&t->retake);
 
 		if (retake != WF_RETAKE_ASK)
 			return retake == WF_RETAKE_NONE;
-		/* ASK -> NONE [wf_runtime_keep_vp]; the monitor's CAS fails. */
+		/* retake: ASK -> NONE [wf_runtime_keep_vp]. Then the CAS by
+		 * which the monitor takes the VP fails. */
 		if (wf_cas_acq_rel(&t->retake, &retake, WF_RETAKE_NONE))
 			return true;
 	}
@@ -114,7 +116,7 @@ void wf_runtime_reacquire_slow(struct wf_thread *t)
 	wf_switch_to_carrier(t, wf_runtime_reacquire_begin(t), t);
 }
 
-/* Clears the work bit; returns true if it was set. */
+/* Clears a bit of t->exit_work; returns true if it was set. */
 static bool take_work(struct wf_thread *t, uint32_t bit)
 {
 	if ((wf_load_relaxed(&t->exit_work) & bit) == 0)

@@ -25,9 +25,11 @@
 
 #include "sched/vp.h"
 
-/* The first call of a kernel thread: gives it a struct wf_thread. */
+/* Gives the calling kernel thread a struct wf_thread at its first call. */
 WF_COLD struct wf_thread *wf_runtime_attach(void);
-/* The same for the process's first thread, called once by boot/. */
+/*
+ * As wf_runtime_attach, for the process's first thread; called once by boot/.
+ */
 WF_COLD struct wf_thread *wf_runtime_attach_first(void);
 /*
  * Called when retake is ASK or TAKEN: keeps the VP, or queues to reacquire one.
@@ -43,10 +45,10 @@ bool wf_runtime_keep_vp(struct wf_thread *t);
  * the post function for the switch to the carrier; that function queues t.
  */
 wf_post_fn *wf_runtime_reacquire_begin(struct wf_thread *t);
-/* Called when exit_work is not 0. */
+/* Does the pending work of t, the caller, when exit_work is not 0. */
 void wf_runtime_leave_slow(struct wf_thread *t);
 
-/* The calling thread; attached first if this is its first call. */
+/* Returns the calling thread. Attaches it first if this is its first call. */
 WF_INLINE struct wf_thread *wf_thread_self(void)
 {
 	struct wf_thread *t = wf_self;
@@ -54,7 +56,7 @@ WF_INLINE struct wf_thread *wf_thread_self(void)
 	return WF_LIKELY(t != NULL) ? t : wf_runtime_attach();
 }
 
-/* wf_runtime_enter for a caller that knows that it is t. */
+/* As wf_runtime_enter, for a caller that has its struct wf_thread, t. */
 WF_INLINE void wf_runtime_enter_as(struct wf_thread *t)
 {
 	wf_store_relaxed(&t->in_runtime, 1);
@@ -73,8 +75,9 @@ WF_INLINE struct wf_thread *wf_runtime_enter(void)
 }
 
 /*
- * Does the pending work (exit_work) of t, the caller. Calls that have neither
- * parked nor entered the runtime do it here. in_runtime 0.
+ * Does the pending work (exit_work) of t, the caller, outside of the runtime.
+ * For calls that have neither parked nor entered the runtime, and so do not
+ * leave it.
  */
 WF_INLINE void wf_runtime_do_work(struct wf_thread *t)
 {
@@ -83,8 +86,8 @@ WF_INLINE void wf_runtime_do_work(struct wf_thread *t)
 }
 
 /*
- * True if t, the caller, has pending work. in_runtime set. A signal that comes
- * later counts as one that comes after the call.
+ * True if t, the caller, has pending work (exit_work). in_runtime is set. A
+ * signal that comes after this check counts as one that comes after the call.
  */
 WF_INLINE bool wf_runtime_has_work(const struct wf_thread *t)
 {
@@ -93,10 +96,10 @@ WF_INLINE bool wf_runtime_has_work(const struct wf_thread *t)
 
 WF_INLINE void wf_runtime_leave(struct wf_thread *t)
 {
-	/* release: the monitor's acquire of in_runtime 0 orders it after our
-	 * writes. */
+	/* release: our writes come before in_runtime 0; pairs with the
+	 * monitor's acquire. */
 	wf_store_release(&t->in_runtime, 0);
-	wf_compiler_barrier(); /* RUNTIME-3 */
+	wf_compiler_barrier(); /* RUNTIME-3: in_runtime before exit_work */
 	wf_runtime_do_work(t);
 }
 

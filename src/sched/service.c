@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each service has a row with its stack and TLS block. The row stays the
- * service's when the kernel thread has ended, so a restart in a fork child or
- * after a dismissal needs no memory.
+ * A service is a kernel thread of weft's that runs no thread of the program's.
+ * Each has a row in a table, with its stack and TLS block. The row stays when
+ * the kernel thread has ended, so a restart in a fork child or after a
+ * dismissal needs no memory.
  *
  * SERVICE-1. A row belongs to the service with the id *tid from its first start
- *     on. Its block is used again when the kernel thread has ended: after a
- *     dismissal, and in a fork child.
+ *     on. Its stack and TLS block are used again when the kernel thread has
+ *     ended: after a dismissal, and in a fork child.
  * SERVICE-2. A dismissal lasts from wf_service_dismiss_begin until
  *     wf_service_dismiss returns true. One service may start another at that
  *     time, as the monitor does. A dismissed service is not started, or sees
@@ -27,7 +28,7 @@
 enum { STACK_BYTES = 64 * 1024, NR_SERVICES = 9 };
 
 static struct row {
-	const _Atomic int *tid; /* SERVICE-1 */
+	const _Atomic int *tid; /* identifies the service: SERVICE-1 */
 	char *block;
 	void (*run)(void *);
 	_Atomic bool is_dismissed;
@@ -47,7 +48,10 @@ static struct row *row_of(const _Atomic int *tid)
 	return row;
 }
 
-/* The block may be that of a former kernel thread, with its TLS. */
+/*
+ * The first function on the service's kernel thread. Its TLS may be that of a
+ * former kernel thread of the same row.
+ */
 static void begin(void *arg)
 {
 	const struct row *row = arg;
@@ -67,7 +71,8 @@ int wf_service_start(void (*run)(void *), struct wf_thread *self,
 	if (wf_load_relaxed(tid) != 0)
 		return 0;
 	row = row_of(tid);
-	if (wf_load_relaxed(&row->is_dismissed)) /* SERVICE-2 */
+	/* SERVICE-2: dismissed before its start */
+	if (wf_load_relaxed(&row->is_dismissed))
 		return -ECANCELED;
 	if (row->block == NULL)
 		row->block = wf_os_reserve(tls + STACK_BYTES);
@@ -82,8 +87,8 @@ int wf_service_start(void (*run)(void *), struct wf_thread *self,
 	if (id < 0)
 		return id;
 	wf_store_release(tid, id);
-	/* Called by the maker: while carriers compute, the service might never
-	 * run. */
+	/* The starting thread reports the new kernel thread: while carriers
+	 * compute, the service itself might get no CPU. */
 	wf_upcall.service_made(id);
 	return 0;
 }

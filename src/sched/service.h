@@ -11,16 +11,16 @@
 #include "sched/thread.h"
 
 /*
- * Starts run(NULL), which never returns, on a kernel thread with a minimal TLS
- * block, in which wf_self is `self`. *tid is 0 before and the kernel thread's
- * id after. A service with an id is not started again: an earlier start may
- * have failed at a later step. Returns 0 or -Exxx; -ECANCELED if the service is
- * being dismissed.
+ * Starts run(NULL), which never returns, on a new kernel thread with a minimal
+ * TLS block, in which wf_self is `self`. *tid identifies the service: it is 0
+ * before the start and the kernel thread's id after it. If *tid is not 0, the
+ * service runs, and only 0 is returned: an earlier start may have failed at a
+ * later step. Returns 0 or -Exxx; -ECANCELED if the service is being dismissed.
  */
 int wf_service_start(void (*run)(void *), struct wf_thread *self,
 		     _Atomic int *tid);
 
-/* Ends the calling service once it is dismissed. */
+/* Ends the calling service, which has been dismissed. */
 WF_NORETURN void wf_service_end(void);
 
 /*

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
+ * The spin budget is the time for which an idle VP polls before it sleeps.
  * Polling pays if work comes before the poll has cost more than a sleep and a
- * wake. The next idle time is not known, so the spin budget follows the last
- * ones. It doubles after an idle time that a longer spin budget would have
- * covered. It halves after an idle time that none would have covered. Below
- * LEAST_NS it is 0. It grows again when idle times are short, whether the VP
- * polls or sleeps in them.
+ * wake. The length of the next idle time is not known, so the spin budget
+ * follows the last ones. It doubles after an idle time that a longer spin
+ * budget would have covered. It halves after an idle time too long for any spin
+ * budget. Below LEAST_NS it is 0. It grows again when idle times are short,
+ * whether the VP polls or sleeps in them.
  *
  * If another kernel thread wants the CPU, the kernel takes it from a polling
  * VP. Then the VP lets idle times pass without polling, twice as many each time
@@ -18,16 +19,19 @@
 #include "sched/spin_budget.h"
 
 enum {
-	/* A shorter time is hardly more than the last poll before a sleep. */
+	/* The least spin budget: in a shorter time a VP could poll only
+	 * once. */
 	LEAST_NS = 4 * 1000,
-	/* A poll is worth the cost of a wake for waker and sleeper together. */
+	/* Polling pays for the time that two wakes cost: a wake through the
+	 * kernel costs both the waker and the sleeper. */
 	WORTH_IN_WAKES = 2,
 	/* The least time for which polling is worth it, so that a VP polls for
 	 * a word that changes every 20 us where wakes are quick. If no doorbell
 	 * announces a change, a sleeping VP notices it only at the monitor's
 	 * next tick, later than by any wake. */
 	LEAST_WORTH_NS = 32 * 1000,
-	/* So one poll in 64 finds out whether the CPUs have become free. */
+	/* At most so many idle times pass without polling: then a poll finds
+	 * out whether the CPUs have become free. */
 	MOST_PAUSES = 64,
 };
 

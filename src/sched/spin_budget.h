@@ -15,16 +15,17 @@
 #include <stdint.h>
 
 struct wf_spin_budget {
-	int64_t poll_ns;    /* the time for which the VP would poll now */
-	uint32_t nr_pauses; /* idle times without polling after a disturbed
-			     * poll */
-	uint32_t nr_left;   /* the part of nr_pauses that is still to come */
+	int64_t poll_ns; /* the present spin budget */
+	/* idle times to pass without polling, after a poll in which the kernel
+	 * took the CPU away */
+	uint32_t nr_pauses;
+	uint32_t nr_left; /* how many of nr_pauses are still to come */
 };
 
-/* The time for which polling pays, if a wake takes wake_ns. */
+/* Returns for how long polling pays, in ns, if a wake takes wake_ns. */
 int64_t wf_spin_budget_worth(int64_t wake_ns);
 
-/* Begins an idle time. Returns how long to poll, in ns; 0 is not at all. */
+/* Begins an idle time. Returns how long to poll, in ns; 0: do not poll. */
 int64_t wf_spin_budget_begin(struct wf_spin_budget *b);
 
 /*

@@ -24,7 +24,8 @@ void wf_start_prepare(struct wf_thread *t, struct wf_pool *pool)
 		other = wf_table_take_hot_stack(pool, t);
 	if (other != NULL) {
 		report_stack(s);
-		/* A clean renewal at its next use does not report the stack. */
+		/* A clean TCB is renewed without the bounds of its stack, so
+		 * they are stored here. */
 		report_stack(&other->slot);
 	}
 	if (s->is_fresh)
@@ -36,7 +37,8 @@ void wf_start_prepare(struct wf_thread *t, struct wf_pool *pool)
 			     wf_slot_block_bytes(s));
 	if (WF_UNLIKELY(!wf_tcb_has_policy(t->sched_policy, t->sched_priority)))
 		wf_tcb_set_policy(s->tcb, t->sched_policy, t->sched_priority);
-	/* Until the thread's end finds that it has left the TCB clean. */
+	/* Stays set until the thread's end, which clears it if the TCB is
+	 * clean. */
 	t->is_dirty = true;
 	t->ctx.tp = s->tcb;
 	t->ctx.sp = wf_arch_context_make(wf_slot_stack_top(s),

@@ -13,10 +13,10 @@
 #include "sched/thread.h"
 
 /*
- * Renews the claimed thread's TCB and makes its first context. Takes a stack of
- * the pool if that is better. The pool is that of the VP on which the thread
- * will run, or NULL. Takes no locks and makes no calls into libc. Touches the
- * thread's memory for the first time.
+ * Renews the claimed thread's TCB and makes its first context. May exchange its
+ * stack for one of the pool that is in the cache. `pool` is that of the VP on
+ * which the thread will run, or NULL. Takes no locks and makes no calls into
+ * libc. Touches the thread's memory for the first time.
  */
 void wf_start_prepare(struct wf_thread *t, struct wf_pool *pool);
 

@@ -69,8 +69,9 @@ void wf_carrier_set_mask(struct wf_carrier *c, uint64_t mask)
 }
 
 /*
- * The incoming side sets t's mask. It leaves a signal that waits in the slot to
- * the runtime's exit: kernel_mask is no thread's mask then (SWITCH-4).
+ * Called on the incoming side: sets t's signal mask. Leaves a signal that waits
+ * in the slot to t's exit from the runtime: kernel_mask is no thread's mask
+ * then (SWITCH-4).
  */
 static WF_COLD void change_mask_of(struct wf_carrier *c, struct wf_thread *t)
 {
@@ -79,7 +80,10 @@ static WF_COLD void change_mask_of(struct wf_carrier *c, struct wf_thread *t)
 	change_mask(c, t->sigmask);
 }
 
-/* The locks that the outgoing side holds are the incoming side's to release. */
+/*
+ * Debug builds check lock ranks per kernel thread. The locks that the outgoing
+ * side holds count as the incoming side's, which releases them.
+ */
 WF_INLINE void leave_locks(struct wf_carrier *c)
 {
 #ifdef WF_CHECK_RANKS
@@ -97,7 +101,7 @@ WF_INLINE void take_locks(const struct wf_carrier *c)
 static void set_post(struct wf_carrier *c, wf_post_fn *post, void *arg)
 {
 	leave_locks(c);
-	c->post_arg = arg; /* SWITCH-1 */
+	c->post_arg = arg; /* SWITCH-1: for the incoming side */
 	c->post = post;
 }
 
@@ -112,7 +116,8 @@ static void make_current(struct wf_carrier *c, struct wf_vp *vp,
 }
 
 /*
- * Makes the carrier's own context the incoming one, with the VP or without one.
+ * Makes the carrier's own context the incoming one. vp: the carrier's VP, or
+ * NULL.
  */
 static void make_idle(struct wf_carrier *c, struct wf_vp *vp)
 {
@@ -143,9 +148,9 @@ WF_INLINE void finish(struct wf_thread *t)
 {
 	struct wf_carrier *c = t->carrier;
 
-	t->ctx.sp = NULL; /* SWITCH-5 */
+	t->ctx.sp = NULL; /* SWITCH-5: the context is loaded now */
 	take_locks(c);
-	c->post(c, c->post_arg); /* SWITCH-1 */
+	c->post(c, c->post_arg); /* SWITCH-1: set by the outgoing side */
 	if (WF_UNLIKELY(c->kernel_mask != t->sigmask))
 		change_mask_of(c, t);
 }
@@ -165,11 +170,11 @@ WF_INLINE const struct wf_context *prepare_plain(struct wf_thread *t,
 	set_post(c, post, arg);
 	if (next == NULL) {
 		make_idle(c, vp);
-		c->loaded_tp = c->ctx.tp; /* SWITCH-3 */
+		c->loaded_tp = c->ctx.tp; /* SWITCH-3: before the load */
 		return &c->ctx;
 	}
 	make_current(c, vp, next);
-	c->loaded_tp = next->ctx.tp; /* SWITCH-3 */
+	c->loaded_tp = next->ctx.tp; /* SWITCH-3: before the load */
 	return &next->ctx;
 }
 
@@ -184,7 +189,7 @@ WF_INLINE bool is_plain(const struct wf_vp *vp, const struct wf_thread *next)
 			 wf_cpu_gs_base() == 0);
 }
 
-/* A function of its own, so that the usual path needs no frame. */
+/* Not inline, so that the usual path needs no frame. */
 static WF_NOINLINE const struct wf_context *
 prepare_with_work(struct wf_thread *t, struct wf_thread *next, wf_post_fn *post,
 		  void *arg)
@@ -206,7 +211,7 @@ static WF_NOINLINE struct wf_thread *switch_with_work(struct wf_thread *t,
 {
 	const struct wf_context *ctx = prepare_with_work(t, next, post, arg);
 
-	t = wf_switch_load(&t->ctx.sp, ctx, next); /* SWITCH-6 */
+	t = wf_switch_load(&t->ctx.sp, ctx, next); /* SWITCH-6: returns t */
 	finish(t);
 	return t;
 }
@@ -249,7 +254,7 @@ WF_LINK_INLINE struct wf_thread *wf_switch_to(struct wf_thread *t,
 		return switch_with_work(t, next, post, arg);
 	ctx = prepare_plain(t, vp, next, post, arg);
 	next = wf_arch_switch(&t->ctx.sp, ctx->sp, ctx->tp, next);
-	t = wf_apart(next); /* SWITCH-6 */
+	t = wf_apart(next); /* SWITCH-6: the token is the thread */
 	finish(t);
 	return t;
 }
@@ -260,7 +265,10 @@ struct wf_thread *wf_switch_to_carrier(struct wf_thread *t, wf_post_fn *post,
 	return switch_with_work(t, NULL, post, arg);
 }
 
-/* A carrier that leaves its own stack for a thread needs no post function. */
+/*
+ * The post function where a carrier leaves its own stack for a thread: nothing
+ * has to be done.
+ */
 static void no_post(struct wf_carrier *c, void *arg)
 {
 }
@@ -278,10 +286,10 @@ void wf_switch_from_carrier(struct wf_carrier *c, struct wf_thread *next)
 	}
 	c->plain_post = no_post;
 	set_post(c, post_and_work, NULL);
-	c->loaded_tp = next->ctx.tp; /* SWITCH-3 */
+	c->loaded_tp = next->ctx.tp; /* SWITCH-3: before the load */
 	wf_switch_load(&c->ctx.sp, &next->ctx, next);
 	take_locks(c);
-	c->post(c, c->post_arg); /* SWITCH-1 */
+	c->post(c, c->post_arg); /* SWITCH-1: set by the outgoing side */
 }
 
 static void requeue_yielded(struct wf_carrier *c, void *arg)
@@ -316,7 +324,10 @@ wf_post_fn *wf_switch_requeue(enum wf_resched why)
 	}
 }
 
-/* Real-time threads are throttled: t yields to another thread, if one waits. */
+/*
+ * Returns the thread to run instead of t while real-time threads are throttled:
+ * another waiting thread; NULL if there is none.
+ */
 static struct wf_thread *next_throttled(struct wf_thread *t,
 					enum wf_resched why)
 {
@@ -337,8 +348,8 @@ static struct wf_thread *next_throttled(struct wf_thread *t,
 }
 
 /*
- * The next thread if there is a reason to switch, or if more than the plain
- * queues has to be checked.
+ * Returns the next thread if there is a reason to switch, or if more than the
+ * interactive and batch run queues has to be checked.
  */
 static WF_NOINLINE struct wf_thread *next_for(struct wf_thread *t,
 					      enum wf_resched why)
@@ -363,9 +374,9 @@ static WF_NOINLINE struct wf_thread *next_for(struct wf_thread *t,
 	if (why == WF_RESCHED_REALTIME)
 		return wf_realtime_take(1);
 	/* t was asked to yield to an interactive thread, which another VP may
-	 * have taken meanwhile. Then t stays. To exchange it with the first
-	 * batch thread, and back at the next tick, would keep other batch
-	 * threads waiting. */
+	 * have taken meanwhile. Then t stays. Else t would change places with
+	 * the first batch thread and come back at the next tick, and other
+	 * batch threads would wait all the time. */
 	return why == WF_RESCHED_TICK && wf_thread_is_cpu_bound(t) ?
 		       wf_queue_pick_waiting(vp) :
 		       wf_queue_pick(vp);
@@ -381,7 +392,8 @@ WF_LINK_INLINE struct wf_thread *wf_switch_next(struct wf_thread *t,
 			wf_load_relaxed(&vp->pending) != 0))
 		return next_for(t, why);
 	next = wf_queue_pick_plain(vp);
-	/* After a switch, the incoming side polls for completions. */
+	/* If there is no next thread, polls for completions. After a switch the
+	 * incoming side does so. */
 	return WF_LIKELY(next != NULL) ||
 			       wf_load_relaxed(&vp->nr_requests) == 0 ?
 		       next :

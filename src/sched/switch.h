@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Switching threads. All functions need in_runtime set and a VP unless they say
- * otherwise.
+ * Switches threads on a VP. All functions need in_runtime set and a VP unless
+ * they say otherwise.
  *
  *     next = wf_queue_pick(t->vp);
  *     if (next != NULL)
@@ -9,10 +9,10 @@
  *     else
  *             wf_switch_to_carrier(t, post, arg);
  *
- * This stops t, and runs next or the carrier's own context. There it calls
- * post(carrier, arg), when t's context is saved. Only post may make t visible
- * to other threads, release its lock or free its stack. The call returns when t
- * runs again, perhaps on another VP and carrier.
+ * This stops t, and runs next or the carrier's own context. The incoming side
+ * calls post(carrier, arg) when t's context is saved. Only post may make t
+ * visible to other threads, release its lock or free its stack. The call
+ * returns when t runs again, perhaps on another VP and carrier.
  */
 #ifndef WEFT_SCHED_SWITCH_H
 #define WEFT_SCHED_SWITCH_H
@@ -24,9 +24,9 @@
 extern bool wf_switch_needs_syscall;
 
 /*
- * Switches to `next`, which the caller took from a queue. Returns t, as what
- * the switch back was given (SWITCH-6). A caller that uses only this after the
- * call keeps t in a register before it.
+ * Switches to `next`, which the caller took from a queue. Returns t once t runs
+ * again (SWITCH-6). A caller that uses only the returned pointer after the call
+ * need not save t in memory.
  */
 struct wf_thread *wf_switch_to(struct wf_thread *t, struct wf_thread *next,
 			       wf_post_fn *post, void *arg);
@@ -45,32 +45,38 @@ WF_INLINE struct wf_thread *wf_switch_load(void **save_sp,
 }
 
 /*
- * Leaves a context that is saved elsewhere or dead, for `next` or, if that is
- * NULL, the carrier's own. Any stack. Inline (arch/x86_64/switch.h).
+ * Switches to `next`, or to the carrier's own context if next is NULL, and does
+ * not save the present context: it is saved elsewhere or dead. May be called on
+ * any stack. Inline (arch/x86_64/switch.h).
  */
 WF_NORETURN void wf_switch_abandon(struct wf_thread *t, struct wf_thread *next,
 				   wf_post_fn *post, void *arg);
 
 /*
  * Switches to the carrier's own context and returns t, as wf_switch_to does. t
- * may have a VP or not. A VP runs no thread then.
+ * need not have a VP; if it has one, no thread runs on that VP then.
  */
 struct wf_thread *wf_switch_to_carrier(struct wf_thread *t, wf_post_fn *post,
 				       void *arg);
 
-/* The carrier's own context runs `next`; returns when that switches back. */
+/*
+ * Called on the carrier's own stack: runs `next`. Returns when a thread
+ * switches back to the carrier.
+ */
 void wf_switch_from_carrier(struct wf_carrier *c, struct wf_thread *next);
 
-/* The incoming side calls this first. */
+/* Completes a switch: the incoming side calls this first. */
 void wf_switch_finish(struct wf_thread *t);
 
 /*
- * Sets the kernel's signal mask of this carrier if it differs or is unknown.
- * The caller holds no lock, or the mask has all signals.
+ * Makes `mask` the kernel's signal mask of this carrier, if it differs or is
+ * unknown. The caller holds no lock, or `mask` has all signals.
  */
 void wf_carrier_set_mask(struct wf_carrier *c, uint64_t mask);
 
-/* Called when the kernel's mask has been set to a thread's by other means. */
+/*
+ * Called when other code has set the kernel's signal mask to that of a thread.
+ */
 static inline void wf_carrier_note_mask(struct wf_carrier *c, uint64_t mask)
 {
 	bool has_signals = wf_load_relaxed(&c->signal_slot.nr) != 0;
@@ -78,16 +84,19 @@ static inline void wf_carrier_note_mask(struct wf_carrier *c, uint64_t mask)
 	c->kernel_mask = has_signals ? WF_MASK_UNKNOWN : mask;
 }
 
-/* The post function that queues the outgoing thread again. */
+/* Returns the post function that queues the outgoing thread again. */
 wf_post_fn *wf_switch_requeue(enum wf_resched why);
 
 /*
- * The thread that has to run instead of t, which has a VP; NULL if there is
- * none. Clears the VP's request to switch.
+ * Takes and returns the thread that has to run instead of t, which has a VP;
+ * NULL if t goes on. Clears the VP's request to switch.
  */
 struct wf_thread *wf_switch_next(struct wf_thread *t, enum wf_resched why);
 
-/* True if the running thread stays on vp. Never on an offline VP. */
+/*
+ * True if the running thread stays on vp: no other thread has to run instead.
+ * Never on an offline VP.
+ */
 static inline bool wf_switch_stays(const struct wf_vp *vp,
 				   const struct wf_thread *next)
 {
@@ -95,8 +104,8 @@ static inline bool wf_switch_stays(const struct wf_vp *vp,
 }
 
 /*
- * Lets another thread run. Returns t, as wf_switch_to does, or NULL if there is
- * none.
+ * Runs another thread and queues t again. Returns t, as wf_switch_to does; NULL
+ * if there is no other thread.
  */
 WF_INLINE struct wf_thread *wf_switch_yield(struct wf_thread *t,
 					    enum wf_resched why)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Free threads of a class are in stacks linked by `next`. So the slot that was
- * used last, and is in the cache, is used first. From time to time wf_table_age
- * makes the threads that are left in the stack old; the reaper trims the slots
- * of old threads. A VP has a pool above the shared stacks, which it fills and
- * empties by halves. The pool has no threads of tight classes, since no other
- * VP could use them.
+ * Free threads with the same class of slot are in a stack linked by `next`. So
+ * the slot that was used last, and is in the cache, is used first. Threads that
+ * stay in the stack from one wf_table_age to the next become old, and the
+ * reaper gives back the memory of their slots (wf_slot_trim). A VP has a pool
+ * above the shared stacks, which it fills and empties by halves. The pool has
+ * no threads of tight classes, since no other VP could use them.
  */
 #include "sched/table.h"
 
@@ -19,12 +19,12 @@
 #include "os/sys.h"
 
 enum {
-	/* As many as Linux has process ids for. */
+	/* Linux has at most so many process ids, and so threads. */
 	MAX_THREADS = 1 << WF_TID_INDEX_BITS,
 	BATCH = WF_POOL_SIZE / 2,
 	TID_OF_NOBODY = -1, /* free, and in no list */
-	/* The table grows by so many bytes, or by fewer where memory is
-	 * short. */
+	/* The table grows by so many bytes at a time, or by fewer if the memory
+	 * limit is near. */
 	OPEN_BYTES = 1 << 18,
 	LEAST_BYTES = 1 << 14,
 };
@@ -32,9 +32,10 @@ enum {
 struct wf_thread *wf_table;
 _Atomic bool wf_table_has_spare;
 
-static struct wf_spin grow_lock = WF_SPIN_INIT; /* wf_table_used, open_bytes */
+/* protects wf_table_used, open_bytes */
+static struct wf_spin grow_lock = WF_SPIN_INIT;
 _Atomic uint32_t wf_table_used = 1;
-static size_t open_bytes; /* size of the table so far */
+static size_t open_bytes; /* how far the table may be accessed by now */
 static _Atomic uint32_t fork_epoch = 1;
 static struct wf_spin foreign_lock = WF_SPIN_INIT;
 static void *free_foreign;
@@ -47,10 +48,10 @@ static void choose_seed(void)
 }
 
 /*
- * The table is far below the mappings that the kernel places, where it can
- * grow. The kernel's mappings take the topmost 1.1 TiB. ThreadSanitizer permits
- * mappings only in the topmost 1.5 TiB: with it the table is closer, and there
- * are few threads.
+ * Reserves address space for the table. It lies far below the mappings that the
+ * kernel places, so that both can grow. Those take the topmost 1.1 TiB.
+ * ThreadSanitizer permits mappings only in the topmost 1.5 TiB: with it the
+ * table is closer to them and has room for fewer threads.
  */
 int wf_table_init(void)
 {
@@ -174,8 +175,8 @@ static struct wf_thread *pop_locked(struct wf_slot_class *class)
 }
 
 /*
- * Takes free threads, the one used last first. Only if there is none it takes
- * one with a trimmed slot.
+ * Takes free threads from the shared stack, the one used last first. Only if it
+ * is empty, takes one with a trimmed slot.
  */
 static uint32_t get_shared(struct wf_slot_class *class,
 			   struct wf_thread **ret_threads, uint32_t max)
@@ -216,12 +217,13 @@ static struct wf_thread *new_thread(struct wf_slot_class *class)
 				 true); /* until a thread uses it */
 	}
 	err = class != NULL ? wf_slot_map(class, &t->slot) : 0;
-	/* Stored last: a fork child skips entries that have no index. */
+	/* The index is stored last: a fork child skips threads with index 0. */
 	wf_compiler_barrier();
 	if (i != 0)
 		t->index = i;
 	if (err < 0) {
-		/* Without a slot it can still serve a foreign thread. */
+		/* There is no memory for a slot: a foreign thread needs
+		 * none. */
 		put_foreign(t);
 		return NULL;
 	}
@@ -230,7 +232,7 @@ static struct wf_thread *new_thread(struct wf_slot_class *class)
 
 /* --- pools of VPs ------------------------------------------------------- */
 
-/* The row of the class in the pool, made if there is none. */
+/* Returns the pool's row for the class; makes one if there is none. */
 static struct wf_pool_class *place_of(struct wf_pool *pool,
 				      struct wf_slot_class *class)
 {
@@ -274,7 +276,8 @@ static void put_pooled(struct wf_pool *pool, struct wf_slot_class *class,
 
 	pool->hot = t;
 	if (last->nr == WF_POOL_SIZE) {
-		/* The older half, which is less likely to be in the cache. */
+		/* Gives the older half to the shared stack: it is less likely
+		 * to be in the cache. */
 		put_shared(class, last->threads, BATCH);
 		last->nr -= BATCH;
 		memmove(last->threads, last->threads + BATCH,
@@ -411,8 +414,8 @@ void wf_table_fork_child(struct wf_thread *self)
 	foreign_lock = WF_SPIN_INIT;
 	grow_lock = WF_SPIN_INIT;
 	wf_slot_fork_child();
-	/* Threads in the pools of VPs, or in use by other threads, are free,
-	 * too. */
+	/* Frees all threads but `self`, also those in the pools of VPs or in
+	 * use in the parent. */
 	free_foreign = NULL;
 	for (uint32_t i = high; i-- > 1;) {
 		struct wf_thread *t = wf_table_at(i);
@@ -435,7 +438,9 @@ struct wf_thread *wf_table_by_tid(int32_t tid)
 	if (tid > MAX_THREADS && index < high)
 		return wf_table_at(index)->tid == tid ? wf_table_at(index) :
 							NULL;
-	/* The id of a kernel thread: the first thread, or a foreign one. */
+	/* The tid of a thread without a slot is its kernel thread's id: it is
+	 * the process's first thread, or foreign. Such a thread is found by a
+	 * walk. */
 	for (uint32_t i = 1; i < high && tid > 0; i++) {
 		struct wf_thread *t = wf_table_at(i);
 

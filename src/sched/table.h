@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of all threads: a dense array that never moves or shrinks. Index 0
- * is no thread.
+ * The table of all threads: an array of structs that never move and are never
+ * released. Index 0 is no thread.
  *
  *     t = wf_table_get(pool, class);
  *     ...
@@ -13,7 +13,7 @@
 #include "sched/thread.h"
 
 extern struct wf_thread *wf_table;
-/* The first index that was never handed out; wf_table_high reads it. */
+/* The lowest index that no thread has ever had. wf_table_high reads it. */
 extern _Atomic uint32_t wf_table_used;
 
 /*
@@ -30,9 +30,10 @@ struct wf_pool_class {
 struct wf_pool {
 	struct wf_pool_class of[WF_POOL_CLASSES];
 	struct wf_pool_class *last; /* the class used last, or NULL */
-	struct wf_thread *hot;	    /* put back last and still there, or NULL */
-	uint32_t next_victim;	    /* the class to replace when there are too
-				     * many */
+	/* the thread put back last, if still free; or NULL */
+	struct wf_thread *hot;
+	/* the row to replace when a new class needs one */
+	uint32_t next_victim;
 };
 
 /* Makes the first part of the array. Returns 0 or -ENOMEM. */
@@ -44,8 +45,8 @@ static inline struct wf_thread *wf_table_at(uint32_t index)
 }
 
 /*
- * True if threads have been given back to the shared lists since it was
- * cleared.
+ * True if a thread has been given back to the shared stacks since the reaper
+ * cleared this.
  */
 extern _Atomic bool wf_table_has_spare;
 
@@ -53,8 +54,8 @@ struct wf_thread *wf_table_get_slow(struct wf_pool *pool,
 				    struct wf_slot_class *class);
 void wf_table_put_slow(struct wf_pool *pool, struct wf_thread *t);
 /*
- * Moves the pool's threads to the lists that all VPs share. Called when the VP
- * stops to exist.
+ * Moves the pool's threads to the stacks that all VPs share. Called when the VP
+ * ceases to exist.
  */
 void wf_table_empty_pool(struct wf_pool *pool);
 
@@ -78,7 +79,7 @@ static inline struct wf_thread *wf_table_get(struct wf_pool *pool,
 	return t;
 }
 
-/* Frees t, which uses its memory no more. Called on any stack but t's own. */
+/* Frees t, which no longer uses its memory. Not called on t's own stack. */
 static inline void wf_table_put(struct wf_pool *pool, struct wf_thread *t)
 {
 	struct wf_pool_class *last = pool != NULL ? pool->last : NULL;
@@ -94,11 +95,13 @@ static inline void wf_table_put(struct wf_pool *pool, struct wf_thread *t)
 }
 
 /*
- * A thread that is about to begin has a stack that may never have been touched.
- * It exchanges that for the stack on which the last thread of the VP has ended,
- * which is in the cache. For a thousand threads that end before the next ones
- * begin, the misses would cost as much as all the rest. Returns the free thread
- * that has got t's stack, or NULL if t keeps it.
+ * Called when t is about to begin. Its own stack may never have been touched.
+ * So t exchanges it for the stack on which the last thread of the VP has ended,
+ * which is in the cache. Returns the free thread that has t's stack now, or
+ * NULL if t keeps it.
+ *
+ * If a thousand threads end before the next thousand begin, the cache misses
+ * without this would cost as much as all the rest.
  */
 static inline struct wf_thread *wf_table_take_hot_stack(struct wf_pool *pool,
 							struct wf_thread *t)
@@ -114,22 +117,26 @@ static inline struct wf_thread *wf_table_take_hot_stack(struct wf_pool *pool,
 }
 
 /*
- * Free threads become old from one wf_table_age to the next. wf_table_take_old
- * takes an old thread. When its slot has been trimmed, wf_table_put_cold puts
- * it back. wf_table_age returns true if any thread is old now. All need
- * in_runtime set.
+ * How the reaper finds threads to trim. wf_table_age makes all threads old that
+ * have been free since its last call, and returns true if any thread is old
+ * now. wf_table_take_old takes an old thread. When its slot has been trimmed,
+ * wf_table_put_cold puts the thread back. All need in_runtime set.
  */
 struct wf_thread *wf_table_take_old(struct wf_slot_class *class);
 void wf_table_put_cold(struct wf_thread *t);
 bool wf_table_age(struct wf_slot_class *class);
 
 /*
- * The number of threads for which the table has room without growing. Before
- * it grows, wf_upcall.table_grows may refuse: then there is no new thread.
+ * Returns the number of threads for which the table has room without growing.
+ * When it has to grow, wf_upcall.table_grows may refuse: then no thread can be
+ * made.
  */
 uint32_t wf_table_room(void);
 
-/* The first index that was never handed out, for walks over all threads. */
+/*
+ * Returns the lowest index that no thread has ever had: the end of a walk over
+ * all threads.
+ */
 uint32_t wf_table_high(void);
 
 /* In a fork child: frees all threads but `self`. */
@@ -137,11 +144,11 @@ void wf_table_fork_child(struct wf_thread *self);
 uint32_t wf_table_fork_epoch(void);
 
 /*
- * A tid in [2^22 + 1, 2^30): the generation above the index. It differs from
- * the tids of all threads that have not yet exited, and from the last 254 of
- * the same slot.
+ * A tid that weft makes is in [2^22 + 1, 2^30): the generation of the slot
+ * above the index. It differs from the tids of all threads that have not yet
+ * exited, and from the last 254 of the same slot.
  */
-extern uint32_t wf_tid_seed; /* so that processes differ in most tids */
+extern uint32_t wf_tid_seed; /* differs between processes, so most tids do */
 enum { WF_TID_INDEX_BITS = 22, WF_TID_GENERATIONS = 255 };
 static inline int32_t wf_table_tid(const struct wf_thread *t)
 {

@@ -37,35 +37,43 @@ enum wf_thread_kind {
 	WF_THREAD_BOUND,       /* owns its carrier, has no VP */
 };
 
-/* struct wf_thread.retake: the owner of the VP while in_runtime is 0. */
+/*
+ * struct wf_thread.retake: whether the monitor wants or has the VP of a thread
+ * with in_runtime 0.
+ */
 enum wf_retake {
 	WF_RETAKE_NONE = 0,
-	WF_RETAKE_ASK,	 /* the monitor wants the VP, but does not have it */
-	WF_RETAKE_TAKEN, /* the VP is gone; reacquire one at the next entry */
+	WF_RETAKE_ASK, /* the monitor wants the VP, but does not have it */
+	/* the monitor has taken the VP: reacquire one at the next entry */
+	WF_RETAKE_TAKEN,
 };
 
 /* struct wf_thread.exit_work: the work that the runtime's exit has to do. */
 enum wf_exit_work {
 	WF_WORK_RESCHED = 1 << 0, /* the VP is to run another thread */
 	WF_WORK_SIGNAL = 1 << 1,  /* a signal waits in a slot or a queue */
-	WF_WORK_BIND = 1 << 2,	  /* become bound */
-	WF_WORK_CANCEL = 1 << 3,  /* check the TCB's cancel state */
+	/* move to the reserved carrier and become bound */
+	WF_WORK_BIND = 1 << 2,
+	WF_WORK_CANCEL = 1 << 3, /* check whether the thread is cancelled */
 };
 
 /*
- * struct wf_thread.exit_state: the life after the start routine. Joiners wait
- * on the word, and all changes are made under its bucket's lock. The thread
- * that sets the second of DONE and DETACHED frees the exited thread.
+ * struct wf_thread.exit_state: what has happened since the start routine
+ * returned. Joiners wait on the word, and all changes are made under its
+ * bucket's lock. DONE and DETACHED both have to be set before the exited thread
+ * can be freed: the thread that sets the second of them frees it.
  */
 enum wf_exit_state {
 	WF_EXIT_JOINABLE = 0,
 	WF_EXIT_DETACHED = 1 << 0, /* no thread will join */
-	WF_EXIT_DONE = 1 << 1,	   /* has left its stack for the last time */
+	/* the thread has left its stack for the last time */
+	WF_EXIT_DONE = 1 << 1,
 };
 
 /*
- * struct wf_thread.wait_kind: the object that a wait is for. For programs that
- * look at the process from outside (see/layout.h). Names come from here, too.
+ * struct wf_thread.wait_kind: the kind of object that a thread waits for.
+ * Readers outside the process show it (see/layout.h). The right column is the
+ * name that they show, and the comment tells where wait_addr points.
  */
 #define WF_WAIT_KINDS(X)                                                       \
 	X(NONE, "none")                                                        \
@@ -76,7 +84,7 @@ enum wf_exit_state {
 	X(COND_END, "condition_destroy")  /* struct wf_cond.waiters */         \
 	X(SEM, "semaphore")		  /* struct wf_sem.word */             \
 	X(RWLOCK_READ, "rwlock_read")	  /* struct wf_rwlock.word */          \
-	X(RWLOCK_WRITE, "rwlock_write")	  /* the same */                       \
+	X(RWLOCK_WRITE, "rwlock_write")	  /* as RWLOCK_READ */                 \
 	X(BARRIER, "barrier")		  /* struct wf_barrier.round */        \
 	X(BARRIER_END, "barrier_destroy") /* struct wf_barrier.left */         \
 	X(ONCE, "once")			  /* the word of the pthread_once_t */ \
@@ -96,22 +104,23 @@ enum wf_wait_kind {
 
 /*
  * struct wf_carrier.bound_why: the first reason for which its thread was bound.
- * Names are for readers outside the process.
+ * Readers outside the process show the names.
  */
 #define WF_BOUND_REASONS(X)                                                    \
 	X(NONE, "none")                                                        \
-	X(OPTION, "option")		/* --bound names its start routine */  \
-	X(AFFINITY, "affinity")		/* it has CPUs of its own */           \
-	X(CREATOR, "creator")		/* as KERNEL_STATE, of its creator */  \
-	X(KERNEL_STATE, "kernel_state") /* its kernel thread is special */     \
-	X(BLOCKS, "blocking_calls")	/* its carrier blocked often */        \
-	X(CPU_CLOCK, "cpu_clock")	/* a clock or timer of its CPU time */ \
-	X(TRACER, "tracer")		/* it traces, or may be traced */      \
-	X(OWN_RUNTIME, "own_runtime")	/* native code sets its signals */     \
-	X(PI_FUTEX, "pi_futex")		/* the kernel knows it as an owner */  \
-	X(SLOW_CALLS, "slow_calls") /* its calls gain nothing by parking */    \
-	X(LAST, "last_thread")	    /* the process is to have one thread */    \
-	X(ASKED, "asked")	    /* weft_thread_bind */
+	X(OPTION, "option")	/* --bound names its start routine */          \
+	X(AFFINITY, "affinity") /* it has CPUs of its own */                   \
+	X(CREATOR, "creator")	/* its creator's altered kernel thread */      \
+	X(KERNEL_STATE,                                                        \
+	  "kernel_state")	    /* it changed its kernel thread's state */ \
+	X(BLOCKS, "blocking_calls") /* the monitor took many VPs from it */    \
+	X(CPU_CLOCK, "cpu_clock")   /* it has a clock of its CPU time */       \
+	X(TRACER, "tracer")	    /* it traces, or may be traced */          \
+	X(OWN_RUNTIME, "own_runtime") /* native code sets its signals */       \
+	X(PI_FUTEX, "pi_futex")	      /* the kernel knows it as an owner */    \
+	X(SLOW_CALLS, "slow_calls")   /* its calls gain nothing by parking */  \
+	X(LAST, "last_thread")	      /* the process is to have one thread */  \
+	X(ASKED, "asked")	      /* by weft_thread_bind */
 
 enum wf_bound_why {
 #define WF_BOUND_REASON(name, text) WF_BOUND_##name,
@@ -122,20 +131,23 @@ enum wf_bound_why {
 /* Signals that were sent and not yet delivered (signal/queue.c). */
 struct wf_signal_node;
 struct wf_sigqueue {
-	struct wf_spin lock;	       /* the list */
-	_Atomic bool is_closed;	       /* the thread ends; self, creator */
+	struct wf_spin lock; /* protects the list */
+	/* the thread ends, and takes no more; self, creator */
+	_Atomic bool is_closed;
 	_Atomic uint64_t pending;      /* bit n - 1: signal n is in the list */
 	struct wf_signal_node *newest; /* circular list, or NULL; lock */
 };
 
-/* As stack_t, but packed. */
+/* As stack_t, but without padding. */
 struct wf_altstack {
 	void *sp;
 	size_t size;
 	int flags;
 } __attribute__((packed, aligned(4)));
 
-/* Saved by the switch; layout known to arch/. */
+/*
+ * A context that a switch has saved. The code in arch/ relies on this layout.
+ */
 struct wf_context {
 	void *sp;     /* stack pointer, registers saved above it; NULL while the
 		       * thread runs */
@@ -143,18 +155,20 @@ struct wf_context {
 };
 
 /*
- * CPU-bound threads, as the monitor's tick finds them. When a thread blocks,
- * its CPU-bound flag moves into a history of three entries. A thread that has
- * computed for long after a wake is likely to do so again. Full ticks without
- * blocking make a thread a candidate, and three of them make it CPU-bound. A
+ * How the monitor's tick finds CPU-bound threads. After a full tick without
+ * blocking a thread is a candidate, and after three such ticks it is CPU-bound.
+ * When it blocks, its CPU-bound flag moves into a history of three entries. A
+ * thread that has computed for long after a wake is likely to do so again. A
  * thread that ignores a cooperative preemption request is uncooperative for
  * some ticks (monitor/preempt_request.c).
  */
 enum wf_cpu_bound {
 	WF_CPU_BOUND_NOW = 1,
 	WF_CPU_BOUND_BEFORE = 2 | 4 | 8,
-	WF_CPU_BOUND_CANDIDATE = 16,	 /* one tick; up to MOST */
-	WF_CPU_BOUND_UNCOOPERATIVE = 64, /* one time; up to MOST */
+	/* adds one tick as a candidate; up to MOST ticks */
+	WF_CPU_BOUND_CANDIDATE = 16,
+	/* adds one preemption by a signal; up to MOST */
+	WF_CPU_BOUND_UNCOOPERATIVE = 64,
 	WF_CPU_BOUND_MOST = 3,
 };
 
@@ -171,59 +185,65 @@ struct wf_thread {
 				      * or */
 	uint8_t kind;		     /* enum wf_thread_kind; self */
 	uint8_t cpu_bound;	     /* enum wf_cpu_bound; monitor, self */
-	bool from_batch;	     /* picked from the batch queue; vp */
+	bool from_batch;	     /* picked from the batch run queue; vp */
 	uint8_t rt_priority;	     /* 1 to 99: SCHED_FIFO or RR, or boost; 0:
 				      * neither; REALTIME-3 */
 	struct wf_vp *vp;	     /* NULL while a bound or foreign thread
 				      * runs; stale once retake is TAKEN; vp */
-	struct wf_carrier *carrier;  /* vp */
+	struct wf_carrier *carrier;  /* the carrier that runs it; vp */
 	union {
 		struct wf_context ctx; /* vp, while it does not run */
 		uint64_t fp_control;   /* of a thread that never ran: inherited
 					* control words; creator */
 	};
 	uint64_t sigmask;     /* bit n - 1 for signal n; self */
-	uint32_t index;	      /* place in the array; constant */
-	uint32_t nr_handlers; /* handlers that have run; self */
+	uint32_t index;	      /* place in the table of threads; constant */
+	uint32_t nr_handlers; /* count of handlers that have run; self */
 
-	/* Line 1: waiting (wait/ufutex.c). */
+	/* Line 1: the wait on a user futex (wait/ufutex.c). */
 	struct wf_thread *wait_next, *wait_prev; /* circular list; bucket */
-	const void *wait_addr; /* bucket; NULL when not waiting */
-	_Atomic(struct wf_bucket *) wait_bucket; /* bucket */
-	uint32_t wait_bits; /* bucket; of a starving thread: the start of its
-			      * wait, in ms */
+	const void *wait_addr; /* where it waits; NULL if it does not; bucket */
+	/* the bucket of wait_addr; bucket */
+	_Atomic(struct wf_bucket *) wait_bucket;
+	/* the futex bitset of the wait; of a starving thread the start of its
+	 * wait, in ms; bucket */
+	uint32_t wait_bits;
 	/* The creator clears what follows, up to wait_result. */
-	_Atomic bool is_cancelled;   /* by pthread_cancel; never reset */
-	bool at_cancel_point : 1;    /* cancellation may end the wait; self */
-	bool is_starving : 1;	     /* waits before threads of its priority;
-				      * self */
+	_Atomic bool is_cancelled; /* by pthread_cancel; never cleared */
+	bool at_cancel_point : 1;  /* cancellation may end the wait; self */
+	/* is woken before threads of equal priority; self */
+	bool is_starving : 1;
 	bool has_native_signals : 1; /* OWN_RUNTIME-1 in thread/own_runtime.c;
 				      * self, creator */
 	bool is_replacing : 1;	     /* executes a program, and is in no handler
 				      * just now (boot/replacing.c); self */
 	uint8_t nr_large_polls : 4;  /* polls of many files that had to wait;
 				      * self */
-	bool wait_was_moved;	     /* bucket: by a requeue */
-	bool interrupted;	  /* a handler without SA_RESTART ran; self */
-	int32_t wait_result;	  /* bucket: 0, token or -errno */
-	uint32_t hint;		  /* of the last call: may let the next call
-				   * take a fast path. An address, cut off,
-				   * or an odd number; self */
-	uint64_t wait_generation; /* bucket: one per wait */
+	bool wait_was_moved;	     /* a requeue moved the wait; bucket */
+	/* a handler without SA_RESTART ran during the call; self */
+	bool interrupted;
+	/* how the wait ended: 0, a token of the waker's, or -errno; bucket */
+	int32_t wait_result;
+	/* a guess that the last call left, by which the next one may take a
+	 * fast path: the low half of an address, or an odd number; self */
+	uint32_t hint;
+	uint64_t wait_generation; /* increases at each wait; bucket */
 	union {
 		struct wf_thread *next; /* link in the one queue that has the
 					 * thread */
-		/* While wait_addr is not NULL: a waiting thread is in no
-		 * queue. Read from outside the process. */
+		/* These share the word of `next`: a waiting thread, which has a
+		 * wait_addr, is in no queue. Read from outside the process. */
 		struct {
-			uint32_t wait_since; /* sched/monitor_time.h; self */
-			uint8_t wait_kind;   /* enum wf_wait_kind; self */
+			/* start of the wait in ms (sched/monitor_time.h);
+			 * self */
+			uint32_t wait_since;
+			uint8_t wait_kind; /* enum wf_wait_kind; self */
 		};
 	};
 
-	/* Line 2: timers (wait/timer.c), kernel waits. */
+	/* Line 2: timers (wait/timer.c), and waits in the kernel. */
 	uint16_t timer_vp;	      /* id of the VP with its timer; self */
-	uint16_t stack_slack;	      /* see wf_slot_slack; creator */
+	uint16_t stack_slack;	      /* bytes; see wf_slot_slack; creator */
 	_Atomic uint32_t kernel_word; /* futex on which a bound or foreign
 				       * thread sleeps: 0 asleep, 1 woken or in
 				       * no wait */
@@ -236,13 +256,15 @@ struct wf_thread {
 				       * made next, 0 if none: a hint */
 	_Atomic uint32_t signal_word; /* futex of sigwait and sigsuspend */
 
-	/* Identity. */
+	/* Identity and start. */
 	_Atomic uint32_t not_started; /* generation | 1 << 31 until claimed */
 	int32_t tid;		      /* as the program sees it; creator */
 	void *(*start_routine)(void *);
 	union {
-		void *start_arg;   /* until the start routine has it; creator */
-		uint64_t tls_mark; /* afterwards: libc/tls.h; self */
+		void *start_arg; /* until the start routine has it; creator */
+		/* shares the word of start_arg, once that was taken: see
+		 * libc/tls.h; self */
+		uint64_t tls_mark;
 	};
 	void *result;
 	char name[16];
@@ -250,31 +272,37 @@ struct wf_thread {
 	struct wf_slot slot; /* memory; the thread that reserved it */
 
 	/* Signals. */
-	struct wf_altstack altstack; /* the program's, virtual; self */
+	/* the alternate signal stack that the program has set; self */
+	struct wf_altstack altstack;
 	_Atomic uint32_t exit_state; /* enum wf_exit_state */
-	struct wf_sigqueue sigqueue; /* for this thread, not yet delivered */
+	/* signals sent to this thread, not yet delivered */
+	struct wf_sigqueue sigqueue;
 	/* The creator clears what follows, up to `generation`. */
-	_Atomic uint64_t sigwait_set; /* the signals of a sigwait; self */
-	bool is_suspended;	      /* in sigsuspend, before any handler;
-					* self */
-	bool takes_signal;	      /* in_runtime, and yet a handler may run
+	/* the signals that its sigwait waits for; self */
+	_Atomic uint64_t sigwait_set;
+	/* in sigsuspend, and no handler has run yet; self */
+	bool is_suspended;
+	bool takes_signal; /* in_runtime, and yet a handler may run
 					* at this point; self */
-	bool wait_is_firm;	      /* no signal interrupts the wait; self,
+	bool wait_is_firm; /* no signal interrupts the wait; self,
 					* bucket */
-	bool is_first;		      /* thread 0: the process's first */
-	bool has_affinity;	      /* CPUs other than the process's */
-	uint8_t rt_list;	      /* the list that has it, 0 if none;
-					* REALTIME-3 */
-	uint16_t nr_handoffs;	      /* in a row; monitor */
-	uint32_t generation;	      /* of the slot's use; creator */
+	bool is_first;	   /* thread 0: the process's first */
+	bool has_affinity; /* the program gave it CPUs of its own */
+	/* the real-time list that it is in, 0 if none; REALTIME-3 */
+	uint8_t rt_list;
+	uint16_t nr_handoffs; /* handoffs of its VP in a row; monitor */
+	/* increases when a new thread uses the slot; creator */
+	uint32_t generation;
 	union {
 		struct {
-			int8_t sched_priority;	       /* set by the program */
-			uint8_t sched_policy : 4;      /* set by the program */
-			uint8_t resets_on_fork : 1;    /* SCHED_RESET_ON_FORK */
-			uint8_t libc_knows_policy : 1; /* as libc would store
-							* it */
-			uint8_t made_with_policy : 1;  /* PTHREAD_EXPLICIT_SCHED
+			/* as the program has set it */
+			int8_t sched_priority;
+			/* as the program has set it */
+			uint8_t sched_policy : 4;
+			uint8_t resets_on_fork : 1; /* SCHED_RESET_ON_FORK */
+			/* glibc's TCB would have the policy stored, too */
+			uint8_t libc_knows_policy : 1;
+			uint8_t made_with_policy : 1; /* PTHREAD_EXPLICIT_SCHED
 							*/
 		};
 		uint16_t policy; /* all five */
@@ -282,12 +310,15 @@ struct wf_thread {
 	bool holds_signals; /* no handler while its TLS is
 					* incomplete: starting or ending;
 					* self */
-	bool is_dirty;	    /* the next user of the slot has to write
-					* the TCB as a whole; as slot */
+	/* the TCB has to be written as a whole for the next thread; written as
+	 * `slot` is */
+	bool is_dirty;
 	union {
-		uint64_t suspended_mask; /* restored after sigsuspend; self */
-		uint64_t given;		 /* is_replacing: signals that are
-					  * left to the kernel; self */
+		/* the mask to restore after sigsuspend; self */
+		uint64_t suspended_mask;
+		/* while is_replacing: signals that are left to the kernel;
+		 * self */
+		uint64_t given;
 	};
 
 	uint32_t handoff_ms; /* time of the last handoff, or of its creation,
@@ -331,8 +362,8 @@ static inline bool wf_thread_was_cpu_bound(const struct wf_thread *t)
 }
 
 /*
- * A store by the tick at the same time may be lost, or stay set until the
- * thread's next wait has ended.
+ * If the tick stores at the same time, one of the two stores may be lost. A
+ * flag left set then stays until the thread's next wait ends.
  */
 static inline void wf_thread_set_cpu_bound(struct wf_thread *t)
 {
@@ -340,8 +371,8 @@ static inline void wf_thread_set_cpu_bound(struct wf_thread *t)
 }
 
 /*
- * Races as wf_thread_set_cpu_bound. Returns the number of ticks, up to three,
- * for which t was a candidate before.
+ * Counts one more full tick without blocking. Returns the number of such ticks
+ * before, up to three. A store at the same time may be lost.
  */
 static inline uint32_t wf_thread_note_candidate(struct wf_thread *t)
 {
@@ -353,8 +384,8 @@ static inline uint32_t wf_thread_note_candidate(struct wf_thread *t)
 }
 
 /*
- * Races as wf_thread_set_cpu_bound. The next preemptions of t begin with a
- * signal.
+ * Makes the next preemptions of t begin with a signal. A store at the same time
+ * may be lost.
  */
 static inline void wf_thread_set_uncooperative(struct wf_thread *t)
 {
@@ -367,8 +398,9 @@ static inline bool wf_thread_was_uncooperative(const struct wf_thread *t)
 }
 
 /*
- * True if this preemption of t has to begin with a signal. Each such preemption
- * counts one time down if t has made a call of weft since the last request.
+ * True if this preemption of t has to begin with a signal. If t has made a call
+ * of weft since the last request, each such preemption takes one off the number
+ * of those still to come.
  */
 static inline bool wf_thread_is_uncooperative(struct wf_thread *t)
 {
@@ -379,7 +411,10 @@ static inline bool wf_thread_is_uncooperative(struct wf_thread *t)
 	return true;
 }
 
-/* t ran for long, but less long than a CPU-bound thread, and waits again. */
+/*
+ * Called when t waits again after it ran for long, though less long than a
+ * CPU-bound thread.
+ */
 static inline void wf_thread_has_run_long(struct wf_thread *t)
 {
 	t->cpu_bound |= WF_CPU_BOUND_NOW << 1;
@@ -395,8 +430,8 @@ static inline void wf_thread_end_stay(struct wf_thread *t)
 }
 
 /*
- * True if t is a thread that has not yet exited, that is, not left its stack
- * for the last time.
+ * True if t is a thread that has not yet exited: it has not left its stack for
+ * the last time.
  */
 static inline bool wf_thread_exists(const struct wf_thread *t)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The account of real-time throttling. The tick adds the time of real-time
- * threads and subtracts 19 times that of other threads. At 950 ms it sets
+ * The account of real-time throttling, watch.throttled_ns. The tick adds the
+ * time for which real-time threads ran while others waited. It subtracts 19
+ * times the time for which other threads ran. At 950 ms it sets
  * WF_PENDING_THROTTLE in the VP's word, at 0 it clears the bit. The invariants
  * are in throttle.h.
  */
@@ -24,20 +25,22 @@ void wf_throttle_end(struct wf_vp *vp)
 
 void wf_throttle_others_ran(struct wf_vp *vp, int64_t ns)
 {
-	int64_t *throttled_ns = &vp->watch.throttled_ns; /* THROTTLE-1 */
+	/* the account: THROTTLE-1 */
+	int64_t *throttled_ns = &vp->watch.throttled_ns;
 
 	if (*throttled_ns == 0)
 		return;
 	*throttled_ns -= RATIO * ns;
 	if (*throttled_ns <= 0) {
 		*throttled_ns = 0;
-		wf_throttle_end(vp); /* THROTTLE-2 */
+		wf_throttle_end(vp); /* THROTTLE-2: it has come to 0 */
 	}
 }
 
 void wf_throttle_realtime_ran(struct wf_vp *vp, int64_t ns)
 {
-	int64_t *throttled_ns = &vp->watch.throttled_ns; /* THROTTLE-1 */
+	/* the account: THROTTLE-1 */
+	int64_t *throttled_ns = &vp->watch.throttled_ns;
 
 	*throttled_ns += ns;
 	if (*throttled_ns < REALTIME_NS)

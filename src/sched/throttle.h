@@ -53,12 +53,13 @@ static inline bool wf_throttle_is_on(const struct wf_vp *vp)
 	return (wf_load_relaxed(&vp->pending) & WF_PENDING_THROTTLE) != 0;
 }
 
-/* For the owner and the monitor. */
+/* Ends the throttling on vp. For the owner and the monitor. */
 void wf_throttle_end(struct wf_vp *vp);
 
 /*
- * For the monitor's tick: other threads had vp for ns, or waited for ns while a
- * real-time thread had it.
+ * For the monitor's tick. others_ran: threads that are not real-time had vp for
+ * ns. realtime_ran: such a thread waited for ns while a real-time thread had
+ * vp.
  */
 void wf_throttle_others_ran(struct wf_vp *vp, int64_t ns);
 void wf_throttle_realtime_ran(struct wf_vp *vp, int64_t ns);

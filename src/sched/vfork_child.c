@@ -39,7 +39,10 @@ static struct wf_vfork_child *claim(struct wf_thread *parent)
 	return NULL;
 }
 
-/* The program identifies the child with the thread that made it. */
+/*
+ * Fills in the child's struct. The program gets the parent thread's identity
+ * for the child.
+ */
 static void make_self(struct wf_thread *self, const struct wf_thread *parent)
 {
 	*self = (struct wf_thread){
@@ -77,9 +80,11 @@ WF_NOINLINE void wf_vfork_child_end(struct wf_vfork_child *c)
 
 	if (c->memory != NULL)
 		wf_os_release(c->memory, c->bytes);
-	wf_self = wf_load_relaxed(&c->parent); /* VFORK_CHILD-2 */
+	/* VFORK_CHILD-2: before the row is free */
+	wf_self = wf_load_relaxed(&c->parent);
 	wf_compiler_barrier();
-	wf_store_release(&c->parent, NULL); /* pairs with the CAS in claim */
+	/* release: pairs with the CAS in claim */
+	wf_store_release(&c->parent, NULL);
 	wf_os_set_signal_mask(mask);
 }
 
@@ -100,7 +105,7 @@ struct wf_thread *wf_vfork_child_parent(uintptr_t tcb)
 		/* acquire: pairs with the CAS in claim. */
 		t = wf_load_acquire(&wf_vfork_child_of(t)->parent);
 		if (t != NULL && t->slot.tcb == tcb)
-			return t; /* VFORK_CHILD-2 */
+			return t; /* VFORK_CHILD-2: the row is this TCB's */
 	}
 }
 
@@ -109,7 +114,7 @@ void wf_vfork_child_unmaps(void *memory, size_t bytes)
 	if (!wf_is_vfork_child())
 		return;
 	wf_vfork_child_of(wf_self)->bytes = bytes;
-	wf_compiler_barrier(); /* VFORK_CHILD-3 */
+	wf_compiler_barrier(); /* VFORK_CHILD-3: bytes before memory */
 	wf_vfork_child_of(wf_self)->memory = memory;
 }
 

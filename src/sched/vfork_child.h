@@ -15,13 +15,17 @@
 
 #include "sched/thread.h"
 
-enum { WF_VFORK_CHILDREN = 32 }; /* at a time; more get a copy of the memory */
+/* at most so many at a time; further ones fork */
+enum { WF_VFORK_CHILDREN = 32 };
 
 struct wf_vfork_child {
-	struct wf_thread self;		    /* wf_self of the child */
-	_Atomic(struct wf_thread *) parent; /* NULL: free */
-	uint64_t mask;			    /* the kernel's, of the parent */
-	void *memory; /* mapped by the child, for its program; or NULL */
+	struct wf_thread self; /* the child's struct wf_thread */
+	/* the thread that made it; NULL: free row */
+	_Atomic(struct wf_thread *) parent;
+	/* the parent's signal mask in the kernel */
+	uint64_t mask;
+	/* mapped by the child for the program that it will execute; or NULL */
+	void *memory;
 	size_t bytes;
 };
 
@@ -45,12 +49,18 @@ static inline bool wf_is_vfork_child(void)
  * is a vfork child itself or there are WF_VFORK_CHILDREN already.
  */
 struct wf_vfork_child *wf_vfork_child_begin(void);
-/* The parent runs again. */
+/*
+ * Called when the parent runs again: gives it back its wf_self and mask, and
+ * frees the row.
+ */
 void wf_vfork_child_end(struct wf_vfork_child *c);
-/* The row of a vfork child, from its wf_self. */
+/* Returns the row of the vfork child with this wf_self. */
 struct wf_vfork_child *wf_vfork_child_of(struct wf_thread *child);
 
-/* The thread of a TCB in which the caller has found a vfork child. */
+/*
+ * Returns the thread with this TCB. For a caller that has found a vfork child
+ * in the TCB's wf_self.
+ */
 struct wf_thread *wf_vfork_child_parent(uintptr_t tcb);
 
 /*

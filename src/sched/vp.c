@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The VPs and the first memory of their queues are in one mapping, made once. A
- * fork child empties the VPs in place.
+ * Allocates the VPs, and the first memory of their queues with them, in one
+ * mapping that is made once. A fork child uses it again: it empties the VPs in
+ * place.
  */
 #include "sched/vp.h"
 

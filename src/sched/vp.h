@@ -29,8 +29,8 @@
 /* Why the thread that runs on a VP has to let another thread run. */
 enum wf_resched {
 	WF_RESCHED_NONE = 0,
-	WF_RESCHED_TICK,     /* the tick's rules want another thread to run */
-	WF_RESCHED_SLICE,    /* the same, and the thread's slice is over */
+	WF_RESCHED_TICK,     /* the tick has chosen another thread to run */
+	WF_RESCHED_SLICE,    /* as TICK, and the thread's slice is over */
 	WF_RESCHED_WAKE,     /* a woken thread goes before a CPU-bound one */
 	WF_RESCHED_REALTIME, /* a thread of a higher priority waits */
 };
@@ -43,13 +43,14 @@ enum wf_pending {
 	WF_PENDING_REALTIME = 1 << 1,
 	/* Real-time threads are throttled (sched/throttle.h). */
 	WF_PENDING_THROTTLE = 1 << 2,
-	/* A queue may have a thread that has become real-time ... */
+	/* A thread in one of the VP's queues may have become real-time. */
 	WF_PENDING_REQUEUE = 1 << 3,
-	/* ... and has to be sorted soon (sched/requeue.h). */
+	/* The same thread has to be found soon, since it may have to run at
+	 * once (sched/requeue.h). */
 	WF_PENDING_REQUEUE_SOON = 1 << 4,
-	/* The VP runs no threads (sched/offline.h). */
+	/* The VP is offline and runs no threads (sched/offline.h). */
 	WF_PENDING_OFFLINE = 1 << 5,
-	/* The next pick is from the batch run queue. */
+	/* The next pick takes from the batch run queue first. */
 	WF_PENDING_BATCH = 1 << 6,
 };
 
@@ -64,36 +65,43 @@ enum wf_switch_extra {
 
 /*
  * Starvation bound: the number of scheduling points for which an older waiter
- * may be passed over. It is the number that fits into a fixed time, up to a
- * fixed number.
+ * may be passed over. It is as many as fit into a time (.._NS), but at most a
+ * fixed number (.._MOST).
  */
 enum wf_starvation {
-	/* The time until a lone request goes to the kernel. To submit it and to
-	 * handle its completion costs 4 us: 1 % of 400 us. */
+	/* After this time a lone request is submitted to the kernel though no
+	 * second one has come. Submitting it and handling its completion cost 4
+	 * us, 1 % of 400 us. */
 	WF_STARVATION_NS = 400 * 1000,
 	WF_STARVATION_MOST = 128,
-	/* The time for picks from the next slot in a row. If threads that wake
-	 * each other run for long in between, a number alone would keep the
-	 * other threads waiting for milliseconds. */
+	/* For picks in a row from the next slot. If threads that wake each
+	 * other run for long in between, a number alone would keep the other
+	 * threads waiting for milliseconds. */
 	WF_NEXT_SLOT_NS = 25 * 1000,
 	WF_NEXT_SLOT_MOST = 16,
 };
 
-/* The batch deficit is counted in 64ths of a tick. */
+/* One tick in units of the batch deficit. */
 enum { WF_DEFICIT_TICK = 64 };
 
-/* struct wf_sched.stealable: may other VPs take interactive threads? */
+/*
+ * struct wf_sched.stealable: whether other VPs may take threads from
+ * interactive run queues.
+ */
 enum wf_stealable {
 	WF_STEALABLE_NONE = 0,
-	WF_STEALABLE_SOME, /* VPs that are awake may */
-	WF_STEALABLE_MANY, /* enough to be worth the wake of a sleeping VP */
+	WF_STEALABLE_SOME, /* VPs that are awake may take some */
+	WF_STEALABLE_MANY, /* so many that a sleeping VP is worth waking */
 };
 
-/* The monitor's notes on a VP, which it keeps from tick to tick. */
+/*
+ * The monitor's notes on a VP, which it keeps from tick to tick. Times are in
+ * ns.
+ */
 struct wf_vp_watch {
-	/* Switches up to the last charge, and up to the last tick. */
+	/* Number of switches at the last charge, and at the last tick. */
 	uint64_t switches, lively_switches;
-	int64_t cpu_ns; /* CPU time of carrier_tid */
+	int64_t cpu_ns; /* CPU time of the kernel thread carrier_tid */
 	int64_t wall_ns;
 	int64_t charge_ns; /* CPU time since a tick in which it switched more
 			    * than once */
@@ -101,7 +109,7 @@ struct wf_vp_watch {
 	uint32_t nr_same;	   /* ticks in a row with at most one switch */
 	uint32_t interactive_head; /* wf_runq_head at the last tick */
 	bool is_stuck;		   /* the queue did not move in the last tick */
-	uint64_t runs;		   /* switches and sleeps */
+	uint64_t runs;		   /* number of switches and sleeps */
 	int64_t runs_ns;	   /* when runs was read */
 	int64_t polled_ns;
 	int64_t forced_cpu_ns; /* cpu_ns at the last forced preemption */
@@ -109,21 +117,21 @@ struct wf_vp_watch {
 					 * cpu_ns then */
 	int64_t first_asked_ns;		/* when the present thread was first
 					 * asked */
-	/* The thread that is requested to yield at its next call, the time of
-	 * the request, and the carrier's CPU time then. Below: whether the last
-	 * such thread has yielded (monitor/preempt_request.c,
+	/* The thread that was last asked to yield at its next call of weft, the
+	 * time of the request, and the carrier's CPU time then. Below them:
+	 * whether the last such thread has yielded (monitor/preempt_request.c,
 	 * PREEMPT_REQUEST-2). */
 	const struct wf_thread *requested;
 	int64_t requested_ns, requested_cpu_ns;
 	bool has_yielded;
 	bool is_uncooperative;	/* the asked thread is uncooperative */
 	uint64_t seen_switches; /* at the last check for remote wakeups */
-	int64_t seen_ns;	/* when the monitor first read that number */
+	int64_t seen_ns;	/* when the monitor first read seen_switches */
 	int64_t slice_cpu_ns;	/* cpu_ns up to which slices are charged */
 	int64_t vp_ns;		/* CPU time of all its carriers */
-	int64_t throttled_ns;	/* sched/throttle.h */
+	int64_t throttled_ns;	/* the account of sched/throttle.h */
 	struct wf_latency latency_interactive, latency_batch;
-	uint64_t next_switches; /* at the time of next_ns */
+	uint64_t next_switches; /* number of switches when next_ns was stored */
 	int64_t next_ns;	/* vp_ns at which the wait began of a thread
 				 * that the owner takes at its next switch */
 };
@@ -137,31 +145,34 @@ struct wf_vp_watch {
 enum wf_monitor_asleep {
 	WF_MONITOR_DEATH = 0, /* awake, and a carrier has ended */
 	WF_MONITOR_AWAKE,
-	WF_MONITOR_ASLEEP,   /* no work depends on it */
+	WF_MONITOR_ASLEEP,   /* no thread depends on it */
 	WF_MONITOR_WATCHING, /* only the wait words do, which it polls */
 };
 
-/* The position of a poll of the wait words (wait/word_poll.c). */
+/*
+ * A poll of the wait words may stop before the end. This is the place where the
+ * next one goes on (wait/word_poll.c).
+ */
 struct wf_poll_cursor {
-	uint32_t n; /* index of the next word or slot */
+	uint32_t n; /* index of the next word or of the next slot of words */
 	bool in_slots;
 };
 
-/* A VP's polls of the wait words. */
+/* When a busy VP polls the wait words (wait/word_poll.c). */
 struct wf_word_poll {
 	struct wf_poll_cursor at;
 	uint32_t countdown;   /* switches until the next check of the clock */
 	uint32_t nr_switches; /* the start value of countdown */
 	int64_t nr_counted;   /* switches since the last poll */
-	int64_t cost_ns, ended_ns; /* of the last poll */
-	_Atomic uint64_t nr;	   /* polls; read by the monitor */
+	int64_t cost_ns, ended_ns; /* duration of the last poll, and its end */
+	_Atomic uint64_t nr;	   /* number of polls; read by the monitor */
 };
 
 struct wf_timers;
 struct wf_vp_io;
 
 /*
- * Threads that were created, and threads that have exited
+ * How many threads were created, and how many have exited
  * (thread/thread_count.c).
  */
 struct wf_thread_count {
@@ -169,12 +180,12 @@ struct wf_thread_count {
 };
 
 struct wf_vp {
-	/* Owner's line. */
+	/* Cache line of the owner. */
 	_Atomic(struct wf_thread *) cur; /* VP-3; owner */
-	struct wf_carrier *carrier;	 /* VP-1 */
+	struct wf_carrier *carrier;	 /* the carrier that owns it: VP-1 */
 	_Atomic uint64_t next_slot;	 /* entry; owner, the monitor reads */
 	uint32_t nr_next_picks;	  /* picks from next_slot in a row; owner */
-	uint32_t id;		  /* constant */
+	uint32_t id;		  /* index in wf_sched.vps; constant */
 	struct wf_timers *timers; /* wait/timer.h; constant */
 	_Atomic uint32_t resched; /* enum wf_resched; owner, monitor */
 	_Atomic int32_t batch_deficit; /* monitor */
@@ -182,7 +193,7 @@ struct wf_vp {
 	 * load reads both words. */
 	union {
 		struct {
-			/* to the kernel, in flight; owner */
+			/* requests to the kernel in flight; owner */
 			_Atomic uint32_t nr_requests;
 			/* enum wf_switch_extra; any thread sets bits, which
 			 * stay set */
@@ -199,16 +210,17 @@ struct wf_vp {
 	struct wf_spin inside;		 /* wait/biased.h; owner */
 	uint32_t nr_locks;		 /* wait/biased.h, BIASED-5; owner */
 
-	/* Line of the requests to the owner. enum wf_pending: */
+	/* Cache line of the words by which other threads ask the owner.
+	 * pending: enum wf_pending. */
 	_Atomic uint32_t pending WF_ALIGNED(WF_CACHE_LINE);
-	_Atomic uint32_t wake_word; /* futex of the sleeping carrier */
+	_Atomic uint32_t wake_word; /* futex on which its carrier sleeps */
 	_Atomic int64_t wake_ns;    /* when the waker set wake_word */
 	bool is_idle;		    /* may be woken; the idle list's lock */
 	bool is_listed;		    /* in the idle list; its lock */
 	bool sleeps_in_ring;	    /* while in the idle list; owner */
-	struct wf_vp *idle_next;    /* idle list; its lock */
+	struct wf_vp *idle_next;    /* link in the idle list; its lock */
 	uint32_t nr_ticks;	    /* monitor */
-	bool is_poller;		    /* sched/idle.h; owner */
+	bool is_poller;		    /* polls for work (sched/idle.h); owner */
 	struct wf_spin_budget spin_budget; /* for polling; owner */
 	_Atomic int64_t polled_ns;	   /* time spent polling; owner */
 
@@ -221,8 +233,9 @@ struct wf_vp {
 	uint64_t timer_switches; /* when the CPU timer fired last; owner */
 	struct wf_word_poll word_poll; /* owner */
 
-	/* Entries that are being moved; owner. Not on the stacks of threads
-	 * that park, since they would touch one page more there. */
+	/* Entries on their way from one queue to another; owner. The array is
+	 * not on the stack of the thread that moves them, which would touch one
+	 * more page for it. */
 	uint64_t taken[WF_RUNQ_SIZE / 2];
 	uint64_t spilled[WF_RUNQ_SIZE / 2];
 
@@ -255,20 +268,21 @@ static inline void wf_vp_set_starvation_bound(struct wf_vp *vp,
 }
 
 /*
- * Asks vp's owner to switch away from the thread of the switch with the given
- * number (counters.switches). After a later switch the request is void. A
- * signal after that would preempt the very thread that the tick wanted to run,
- * or end a slice that has just begun.
+ * Asks vp's owner to switch to another thread. The request is for the thread
+ * that runs since switch number `switches` (counters.switches), and void after
+ * a later switch. A signal after that would preempt the very thread that the
+ * tick wanted to run, or end a slice that has just begun.
  */
 static inline void wf_vp_ask(struct wf_vp *vp, enum wf_resched why,
 			     uint64_t switches)
 {
 	wf_store_relaxed(&vp->asked_switches, switches);
-	/* release: the number; pairs with wf_vp_asked. */
+	/* release: publishes asked_switches; pairs with the acquire in
+	 * wf_vp_asked. */
 	wf_store_release(&vp->resched, why);
 }
 
-/* The same for the thread that runs on the caller's own VP. Owner. */
+/* As wf_vp_ask, for the thread that runs on the caller's own VP. Owner. */
 static inline void wf_vp_ask_own(struct wf_vp *vp, enum wf_resched why)
 {
 	wf_vp_ask(vp, why, wf_load_relaxed(&vp->counters.switches));
@@ -286,7 +300,7 @@ static inline bool wf_vp_runs_cpu_bound(const struct wf_vp *vp)
 	return t != NULL && wf_thread_is_cpu_bound(t);
 }
 
-/* The request to switch for the thread that runs now. */
+/* Returns the request to switch that is for the thread which runs now. */
 static inline enum wf_resched wf_vp_asked(const struct wf_vp *vp)
 {
 	enum wf_resched why = wf_load_acquire(&vp->resched);
@@ -299,15 +313,15 @@ static inline enum wf_resched wf_vp_asked(const struct wf_vp *vp)
 }
 
 /*
- * The post function. Runs on the incoming side of a switch, on the incoming
- * thread's stack.
+ * A post function: the incoming side of a switch calls it, on its own stack,
+ * when the outgoing thread's context is saved.
  */
 typedef void wf_post_fn(struct wf_carrier *c, void *arg);
 
 /*
  * Signals that arrived while the runtime could not take them. The first one
- * closes the carrier's mask. Later ones can only be signals that a change of
- * the mask, made at that moment, lets through (signal/signal_entry.c).
+ * closes all signals in the carrier's mask. A later one can come only while a
+ * change of the mask lets it through (signal/signal_entry.c).
  */
 enum { WF_SIGNAL_SLOTS = 4 };
 
@@ -327,7 +341,7 @@ struct wf_carrier {
 	struct wf_thread idle_self; /* wf_self on the carrier's own stack;
 				     * in_runtime is always 1 */
 	struct wf_context ctx;	    /* own stack's, while it runs a thread */
-	wf_post_fn *post;	    /* called once, after the switch */
+	wf_post_fn *post;	    /* post function of the present switch */
 	void *post_arg;
 	wf_post_fn *plain_post; /* where post has more to do: the caller's
 				 * (SWITCH-7) */
@@ -347,7 +361,7 @@ struct wf_carrier {
 			     * thread or reserves it */
 	/* tid of a thread; sched/reserved.c, RESERVED-1 */
 	_Atomic int32_t reserved_for;
-	_Atomic int tid; /* 0 until it has started */
+	_Atomic int tid; /* kernel thread id; 0 until it has started */
 	uint32_t number;
 	uint32_t named;	      /* enum wf_carrier_named; the carrier itself */
 	uint64_t kernel_mask; /* signal mask as the kernel has it, or
@@ -357,7 +371,7 @@ struct wf_carrier {
 			      * signal handlers */
 	char *altstack;
 	size_t altstack_bytes;
-	_Atomic uint32_t wake_word;    /* futex of a spare */
+	_Atomic uint32_t wake_word;    /* futex on which it sleeps as a spare */
 	struct wf_carrier *spare_next; /* spare list; its lock */
 	_Atomic bool has_refused;      /* its thread was in libc when it was to
 					* be preempted; handler sets, monitor
@@ -367,16 +381,16 @@ struct wf_carrier {
 	_Atomic bool is_notified;      /* an I/O server has sent it the
 					* preemption signal; SUPERVISOR-5 in
 					* io/backend/supervisor.c */
-	_Atomic bool is_forking;       /* its thread is in libc's fork */
+	_Atomic bool is_forking;       /* its thread is in glibc's fork */
 	_Atomic bool is_kicked;	       /* it was signalled in that fork
 					* (PREEMPT-6) */
 	_Atomic uint32_t setxid_seen;  /* last credential change done here */
-	_Atomic int64_t cpu_mark;      /* sched/cpu_time.c, CPU_TIME-2 */
+	_Atomic int64_t cpu_mark;      /* ns; CPU_TIME-2 in sched/cpu_time.c */
 	uint64_t nr_sleeps;	       /* HANDOFF-3 (monitor/handoff.c) */
 	int64_t awake_cpu_ns;	       /* CPU time at the monitor's first check
 					* after that sleep */
 	int cpu_timer;		       /* signal/preempt.c; -1: none */
-	_Atomic bool is_dismissed;     /* sched/dismiss.h */
+	_Atomic bool is_dismissed;     /* it has to exit: sched/dismiss.h */
 	_Atomic uint32_t exiting;      /* futex: 1 from the start of the kernel
 				   * thread's exit until the kernel has
 				   * finished */
@@ -405,12 +419,13 @@ struct wf_sched {
 	_Atomic int64_t monitor_until WF_ALIGNED(WF_CACHE_LINE); /* the end of
 								  * its sleep */
 	_Atomic uint32_t monitor_poke; /* futex of the monitor's short sleeps */
-	/* CLOCK_MONOTONIC in the monitor's last round, in ms; 0: it sleeps */
+	/* CLOCK_MONOTONIC at the monitor's last round, in ms; 0: it sleeps
+	 * (monitor_time.h) */
 	_Atomic uint32_t monitor_ms;
 	/* enum wf_monitor_asleep */
 	_Atomic uint32_t monitor_asleep WF_ALIGNED(WF_CACHE_LINE);
-	/* Counts made by threads without a VP. Includes the process's first
-	 * thread. */
+	/* Counts of the threads that were created or ended without a VP, and
+	 * the process's first thread. */
 	struct wf_thread_count thread_count WF_ALIGNED(WF_CACHE_LINE);
 	_Atomic uint32_t nr_threads; /* not yet exited; for --stats only */
 };
@@ -441,7 +456,10 @@ static inline bool wf_monitor_sleeps(void)
 	return wf_load_relaxed(&wf_sched.monitor_asleep) > WF_MONITOR_AWAKE;
 }
 
-/* False in a vfork child (sched/vfork_child.h). */
+/*
+ * True if weft runs the caller's threads. False in a vfork child
+ * (sched/vfork_child.h).
+ */
 static inline bool wf_is_started(void)
 {
 	return wf_load_relaxed(&wf_sched.is_started) && !wf_is_vfork_child();

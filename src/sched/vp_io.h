@@ -12,34 +12,35 @@
 
 struct wf_vp_io_ops {
 	/* Takes completions and wakes their threads. Submits requests that have
-	 * waited for long enough. Owner; in_runtime set, no lock held. */
+	 * waited for as long as the starvation bound. Owner; in_runtime set, no
+	 * lock held. */
 	void (*poll)(struct wf_vp *vp);
-	/* Hands all pushed requests to the kernel. Owner. */
+	/* Submits all pushed requests to the kernel. Owner. */
 	void (*submit)(struct wf_vp *vp);
-	/* Hands the oldest requests to the kernel, as many as go well together,
-	 * and takes completions. Returns false if there was no request, or if
-	 * the kernel accepts none now. Owner, as poll. */
+	/* Submits some of the oldest requests to the kernel, few enough for one
+	 * batch, and takes completions. Returns false if there was no request,
+	 * or if the kernel accepts none now. Called as poll. */
 	bool (*submit_some)(struct wf_vp *vp);
 	/* Does the work that can wait while there are threads to run: deferred
 	 * O_NONBLOCK checks. Returns true if that has made a thread runnable.
-	 * Owner, as poll. is_idle: there is no thread to run. Then settle may
+	 * Called as poll. is_idle: there is no thread to run. Then settle may
 	 * leave a part of much work for some ms, after which the sleep ends. */
 	bool (*settle)(struct wf_vp *vp, bool is_idle);
 	/* True if there are completions to take. */
 	bool (*has_done)(const struct wf_vp *vp);
-	/* True if there are completions, or requests to submit or to settle.
-	 * Any thread. */
+	/* True if there are completions to take, requests to submit, or checks
+	 * to make by settle. Any thread. */
 	bool (*is_waiting)(const struct wf_vp *vp);
-	/* Sleeps until a completion, wf_vp_io_ops.wake or the deadline. */
+	/* Sleeps until a completion, a call of `wake`, or the deadline. */
 	void (*sleep)(struct wf_vp *vp, int64_t deadline_ns);
-	/* Ends that sleep. Any thread. */
+	/* Ends the sleep of `sleep`. Any thread. */
 	void (*wake)(struct wf_vp *vp);
 };
 
 /* Set once, before the first VP has requests. */
 extern const struct wf_vp_io_ops *wf_vp_io_ops;
 
-/* Called at scheduling points of the owner. */
+/* The VP's owner calls this at each scheduling point. */
 static inline void wf_vp_io_poll(struct wf_vp *vp)
 {
 	if (WF_UNLIKELY(wf_load_relaxed(&vp->nr_requests) != 0))

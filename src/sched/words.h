@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The scheduler's view of wait words: a busy VP polls them at its scheduling
+ * How the scheduler polls wait words: a busy VP does so at its scheduling
  * points.
  *
  *     wf_words_check(vp);
@@ -11,7 +11,7 @@
 #include "base/upcall.h"
 #include "sched/vp.h"
 
-/* Called at scheduling points of the owner. */
+/* The VP's owner calls this at each scheduling point. */
 static inline void wf_words_check(struct wf_vp *vp)
 {
 	if (WF_UNLIKELY(wf_sched_has_words()) && vp->word_poll.countdown-- == 0)

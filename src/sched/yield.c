@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A yield switches to the next thread of the VP's queues. Only if there is none
- * does it make the system call.
+ * sched_yield: switches to the next thread of the VP's queues. Only if the
+ * queues have none does it make the system call.
  */
 #include "sched/yield.h"
 
@@ -22,7 +22,8 @@ int wf_sched_yield(void)
 		return 0;
 	}
 	wf_runtime_leave(t);
-	/* The program may spin for a thread that runs on another carrier. */
+	/* The program may wait in a loop for a thread on another carrier, which
+	 * may need this CPU. */
 	wf_sys(SYS_sched_yield);
 	return 0;
 }
@@ -38,7 +39,9 @@ bool wf_sched_let_others(void)
 		next = wf_queue_pick_waiting(t->vp);
 	}
 	if (next != NULL) {
-		wf_thread_end_stay(t); /* t is about to block, in the kernel */
+		/* t is about to block in the kernel: its CPU-bound flag moves
+		 * into the history */
+		wf_thread_end_stay(t);
 		wf_switch_to(t, next, wf_switch_requeue(WF_RESCHED_TICK), t);
 	}
 	wf_runtime_leave(t);
