@@ -20,7 +20,9 @@
 
 enum { MAX_BYTES = 1024 };
 
-/* the process's at start, and those of threads without a set */
+/*
+ * the process's CPUs at start; also those of threads without a set of their own
+ */
 static unsigned char all_cpus[MAX_BYTES];
 
 static long ask_for(size_t size, unsigned char *ret_set, int tid)
@@ -68,7 +70,10 @@ static void ask_possible(unsigned char *ret_set)
 	wf_runtime_leave(t);
 }
 
-/* Removes from set the CPUs that are not in with. True if there were any. */
+/*
+ * Removes from set the CPUs that are not in with. Returns true if any were
+ * removed.
+ */
 static bool intersect(unsigned char *set, const unsigned char *with)
 {
 	bool had_more = false;
@@ -114,7 +119,8 @@ int wf_affinity_set(struct wf_thread *t, size_t size, const cpu_set_t *set)
 
 	if (err < 0)
 		return err;
-	/* Only carriers of bound threads have another set than the process. */
+	/* A multiplexed thread with the process's set needs no change: only
+	 * carriers of bound threads have another set. */
 	if (!is_partial && t->kind == WF_THREAD_MULTIPLEXED &&
 	    wf_reserved_find(t) == NULL)
 		return 0;
@@ -131,13 +137,13 @@ int wf_affinity_get(struct wf_thread *t, size_t size, cpu_set_t *ret_set)
 	unsigned char set[MAX_BYTES];
 	long bytes;
 
-	/* The kernel refuses these sizes, too. */
+	/* The kernel's call refuses these sizes, too. */
 	if (size > INT_MAX || size % sizeof(long) != 0)
 		return -EINVAL;
 	/*
-	 * The kernel is asked since another process may have changed the set of
-	 * the carriers. It refuses sizes that are too small for the CPUs of the
-	 * machine.
+	 * Asks the kernel, since another process may have changed the set of
+	 * the carriers. The kernel refuses a size that is too small for the
+	 * CPUs of the machine.
 	 */
 	bytes = ask_for(size, set, wf_kernel_state_tid_of(t));
 	if (bytes < 0)

@@ -24,7 +24,8 @@
 
 enum {
 	MAX_TIMERS = 1024,
-	/* The number of a thread's clock in the kernel: kind below the tid. */
+	/* The kernel's number of a thread's CPU clock: the inverted tid, and
+	 * below it so many bits for the kind of clock. */
 	KIND_BITS = 3,
 	THREADS_CPU_TIME = 6,
 };
@@ -35,9 +36,11 @@ struct entry {
 };
 
 static struct wf_spin lock = WF_SPIN_INIT;
-static struct entry entries[MAX_TIMERS]; /* CPU_TIMER-1 */
-static _Atomic uint32_t nr_timers;	 /* written under the lock */
-static bool first_is_timed;		 /* before the start */
+static struct entry entries[MAX_TIMERS]; /* CPU_TIMER-1: under the lock */
+/* number of entries in use; written under the lock */
+static _Atomic uint32_t nr_timers;
+/* the first thread made a timer before weft's start */
+static bool first_is_timed;
 
 int wf_cpu_timer_clock(struct wf_thread *t, clockid_t *ret_clock)
 {
@@ -132,7 +135,10 @@ bool wf_cpu_timer_owner(timer_t timer, const struct wf_thread **ret_thread)
 	return true;
 }
 
-/* Limits the time to half of the range, so that additions do not overflow. */
+/*
+ * Returns ts in ns, at most half of the range of int64_t: then an addition
+ * cannot overflow.
+ */
 static int64_t ns_of(struct timespec ts)
 {
 	const int64_t most_s = INT64_MAX / 2 / WF_NS_PER_S;
@@ -159,7 +165,8 @@ struct timespec wf_cpu_timer_translate(const struct wf_thread *t,
 	int64_t ns = ns_of(at);
 
 	ns += wf_os_thread_cpu(wf_kernel_state_tid_of(t)) - wf_cpu_time_of(t);
-	/* A time in the past: 1 ns expires at once, 0 would stop the timer. */
+	/* If the time is in the past, 1 ns makes the timer expire at once. 0
+	 * would stop it. */
 	return wf_os_timespec(ns > 0 ? ns : 1);
 }
 

@@ -22,15 +22,18 @@
  */
 int wf_cpu_timer_clock(struct wf_thread *t, clockid_t *ret_clock);
 
-/* Returns 0, or -EAGAIN if weft knows 1024 timers already. */
+/*
+ * Notes that `timer` is on t's clock. Returns 0, or -EAGAIN if weft knows 1024
+ * timers already.
+ */
 int wf_cpu_timer_add(timer_t timer, const struct wf_thread *t);
-/* Call it before the timer is deleted. */
+/* Forgets `timer`. Call it before the timer is deleted. */
 void wf_cpu_timer_remove(timer_t timer);
 
 /*
- * note: before the start the process's first thread makes a timer on its own
- * clock. adopt: the runtime starts, and binds t, the first thread, if it has
- * made such a timer.
+ * note: called before the start, when the process's first thread makes a timer
+ * on its own clock. adopt: called when the runtime starts; binds t, the first
+ * thread, if it has made such a timer.
  */
 void wf_cpu_timer_note(void);
 void wf_cpu_timer_adopt(struct wf_thread *t);
@@ -54,14 +57,14 @@ struct timespec wf_cpu_timer_translate(const struct wf_thread *t,
 				       struct timespec at);
 
 /*
- * after: the time on the clock when `more` CPU time has been used. until: how
- * much CPU time is left until `at`, or 0.
+ * after: returns the time on the clock at which `more` CPU time will have been
+ * used. until: returns how much CPU time is left until `at`, or 0.
  */
 struct timespec wf_cpu_timer_after(clockid_t clock, struct timespec more);
 struct timespec wf_cpu_timer_until(clockid_t clock, struct timespec at);
 
-/* t, the caller, ends. If a timer is left on t's clock, its kernel thread exits
- * with it. In the runtime. */
+/* Called when t, the caller, ends, in the runtime. If a timer is left on t's
+ * clock, t's kernel thread exits with it. */
 void wf_cpu_timer_thread_end(const struct wf_thread *t);
 
 /*

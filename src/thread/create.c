@@ -76,8 +76,8 @@ static int prepare_slot(struct wf_thread *t,
 		wf_runtime_leave(me);
 		s->link_epoch = wf_table_fork_epoch();
 		/*
-		 * ld.so may have changed TLS blocks while it did not know this
-		 * TCB: they are renewed before use.
+		 * While ld.so did not know this TCB it may have changed TLS
+		 * blocks. So the blocks are renewed if a thread has used them.
 		 */
 		s->is_used = s->is_prepared;
 		s->is_fresh = false;
@@ -108,8 +108,8 @@ static bool is_slot_ready(const struct wf_thread *t,
 }
 
 /*
- * Clears the fields that are 0 in a new thread: the last thread of the slot may
- * have left any value there. Each call is one store.
+ * Sets to 0 the fields that a new thread has as 0: the last thread of the slot
+ * may have left any value there. Each call is one store.
  */
 static void clear_fields(struct wf_thread *t)
 {
@@ -122,12 +122,15 @@ static void clear_fields(struct wf_thread *t)
 	t->altstack = (struct wf_altstack){ .flags = SS_DISABLE };
 }
 
-/* Registers that the new thread inherits, and its CPU time. */
+/*
+ * Copies the creator's registers that a new thread inherits, and sets the new
+ * thread's CPU time to 0.
+ */
 static void inherit_registers(struct wf_thread *t)
 {
 	t->fp_control = wf_cpu_fp_control();
 	if (WF_LIKELY(!wf_registers_are_used()))
-		return; /* the CPU time does not count either */
+		return; /* then no CPU time is counted either */
 	wf_registers_save(t);
 	wf_cpu_time_begin(t);
 }
@@ -183,11 +186,12 @@ WF_INLINE void init_fields(struct wf_thread *t, const struct wf_thread *creator,
 	inherit_registers(t);
 	init_mask(t, creator, params);
 	init_policy(t, creator, params);
-	t->handoff_ms = wf_monitor_time(); /* CPU_TIME-4 */
+	/* CPU_TIME-4: the time of creation */
+	t->handoff_ms = wf_monitor_time();
 	wf_signal_thread_init(t);
 }
 
-/* vp is the creator's VP, or NULL. In the runtime. */
+/* Counts a new thread. vp is the creator's VP, or NULL. In the runtime. */
 static void count_made(struct wf_vp *vp)
 {
 	if (WF_LIKELY(vp != NULL))
@@ -215,7 +219,10 @@ static WF_COLD int start_bound(struct wf_thread *me, struct wf_thread *t,
 	return err;
 }
 
-/* REALTIME-4 in sched/realtime.c. In the runtime. */
+/*
+ * Starts t as a real-time thread: claims it first (REALTIME-4 in
+ * sched/realtime.c). In the runtime.
+ */
 static WF_COLD void start_realtime(struct wf_thread *me, struct wf_thread *t)
 {
 	wf_start_prepare(t, NULL);
@@ -236,7 +243,8 @@ static void note_sibling(struct wf_vp *vp, struct wf_thread *t)
 
 static void queue(struct wf_vp *vp, struct wf_thread *t)
 {
-	/* release: all fields; pairs with the acquire of the claim */
+	/* release: publishes all fields of t; pairs with the acquire of its
+	 * claim */
 	wf_store_release(&t->not_started, (t->generation & WF_GENERATION_MASK) |
 						  WF_NOT_STARTED_BIT);
 	if (WF_UNLIKELY(vp == NULL)) {
@@ -247,7 +255,7 @@ static void queue(struct wf_vp *vp, struct wf_thread *t)
 	wf_queue_put_new(vp, t);
 }
 
-/* Leaves the runtime to prepare t. Returns NULL if that fails. */
+/* Prepares t's slot outside of the runtime. Returns NULL if that fails. */
 static WF_NOINLINE struct wf_thread *
 prepare_outside(struct wf_thread *me, struct wf_thread *t,
 		const struct wf_thread_params *params)
@@ -289,7 +297,8 @@ WF_LINK_INLINE int wf_thread_create(const struct wf_thread_params *params,
 
 	if (WF_UNLIKELY(params->class == NULL))
 		return -EAGAIN;
-	/* A page fault is cheap here: at worst the VP is handed off. */
+	/* Touches the page here, where a page fault is cheap: at worst the VP
+	 * is handed off. In the runtime it would hold up other threads. */
 	*(volatile pthread_t *)ret_handle = *ret_handle;
 	me = wf_runtime_enter();
 	t = get_thread(me, params);
@@ -300,7 +309,8 @@ WF_LINK_INLINE int wf_thread_create(const struct wf_thread_params *params,
 	vp = wf_vp_of(me);
 	init_fields(t, me, params);
 	if (WF_UNLIKELY(params->has_sigmask))
-		wf_fence_seq_cst(); /* MASK-2 in signal/mask.c */
+		/* MASK-2 in signal/mask.c: fence, then check the queues */
+		wf_fence_seq_cst();
 	if (WF_UNLIKELY(wf_carrier_is_altered(me)))
 		t->kind = WF_THREAD_BOUND;
 	t->start_routine = start;

@@ -36,13 +36,14 @@
 extern void __pthread_register_cancel(__pthread_unwind_buf_t *);
 extern void __pthread_unregister_cancel(__pthread_unwind_buf_t *);
 /*
- * Returns true if there was a key to destroy. A destructor may end the thread.
+ * Runs the thread's destructors. Returns true if there was a key to destroy. A
+ * destructor may end the thread.
  */
 WF_INLINE bool run_destructors(struct wf_thread *t)
 {
 	/*
-	 * This may call malloc, which under a sanitizer works only until the
-	 * sanitizer's key is destroyed.
+	 * Called before the destructors: it may call malloc, which with a
+	 * sanitizer works only until the sanitizer's own key is destroyed.
 	 */
 	wf_reap_consider();
 	wf_libc.call_tls_dtors();
@@ -50,11 +51,11 @@ WF_INLINE bool run_destructors(struct wf_thread *t)
 }
 
 /*
- * Returns when the start routine and all destructors have returned, or when
- * libc has unwound to here. If a destructor calls pthread_exit or is cancelled,
- * libc unwinds to here and the remaining destructors run. Until all have run,
- * t->result has the value for a thread that does not return. Returns true if a
- * destructor ran or the thread did not return.
+ * Runs the start routine and all destructors. Returns when they have returned,
+ * or when libc has unwound to here. If a destructor calls pthread_exit or is
+ * cancelled, libc unwinds to here and the remaining destructors run. Until all
+ * have run, t->result has the value for a thread that does not return. Returns
+ * true if a destructor ran or the thread did not return.
  */
 static bool run_start_routine(struct wf_thread *t, uint64_t tls_mark)
 {
@@ -81,11 +82,14 @@ static bool run_start_routine(struct wf_thread *t, uint64_t tls_mark)
 	return had_destructors || t->is_dirty;
 }
 
-/* From the store on, t's stack is free, and a joiner may free t. */
+/*
+ * Marks t as done. From this store on t's stack is free, and a joiner may free
+ * t.
+ */
 WF_INLINE void set_done_and_unlock(struct wf_vp *vp, struct wf_bucket *b,
 				   struct wf_thread *t, uint32_t old)
 {
-	/* release: the result; pairs with the acquire in join.c */
+	/* release: publishes t->result; pairs with the acquire in join.c */
 	wf_store_release(&t->exit_state, old | WF_EXIT_DONE);
 	wf_biased_unlock(vp, &b->lock);
 }
@@ -108,8 +112,8 @@ static void announce_done(struct wf_carrier *c, void *arg)
 }
 
 /*
- * The same when the joiner runs next: it has left the bucket's list already.
- * UFUTEX-9 in ufutex.c: t names the bucket.
+ * As announce_done, for a joiner that runs next and has left the bucket's list
+ * already. t names the bucket: UFUTEX-9 in ufutex.c.
  */
 static void announce_to_joiner(struct wf_carrier *c, void *arg)
 {
@@ -122,7 +126,9 @@ static void announce_to_joiner(struct wf_carrier *c, void *arg)
 	set_done_and_unlock(vp, b, t, WF_EXIT_JOINABLE);
 }
 
-/* True if this first waiter of a bucket is a joiner of t that a VP may run. */
+/*
+ * True if `waiter`, the first in a bucket, is a joiner of t that a VP may run.
+ */
 WF_INLINE bool is_joiner(const struct wf_thread *waiter,
 			 const struct wf_thread *t)
 {
@@ -131,8 +137,8 @@ WF_INLINE bool is_joiner(const struct wf_thread *waiter,
 }
 
 /*
- * Returns the joiner if it waits and may run at once. Then the bucket stays
- * locked until t has left its stack.
+ * Returns the joiner of t if it waits and may run at once. Then the bucket
+ * stays locked until t has left its stack.
  *
  * The joiner names the bucket in which it waits, which saves hashing. That may
  * be another one than t's, if the joiner waits in a handler, and the joiner may
@@ -145,8 +151,8 @@ WF_INLINE struct wf_thread *take_joiner(struct wf_thread *t)
 	struct wf_bucket *b = wf_load_relaxed(&joiner->wait_bucket);
 	struct wf_bucket_hold hold;
 
-	/* Index 0 means no joiner: it waits in no bucket. A bound joiner waits
-	 * without a VP, and announce_done wakes it. */
+	/* Without a joiner the index is 0, an entry that waits in no bucket. A
+	 * bound joiner waits without a VP, and announce_done wakes it. */
 	if (b == NULL || joiner->kind != WF_THREAD_MULTIPLEXED ||
 	    !wf_queue_may_switch_to(t->vp))
 		return NULL;
@@ -158,13 +164,14 @@ WF_INLINE struct wf_thread *take_joiner(struct wf_thread *t)
 	}
 	wf_bucket_take_locked(b, joiner, 0);
 	joiner->from_batch = false; /* as if picked from the next slot */
-	wf_store_relaxed(&t->wait_bucket, b); /* UFUTEX-9 */
+	/* UFUTEX-9: until t has left its stack */
+	wf_store_relaxed(&t->wait_bucket, b);
 	return joiner;
 }
 
 /*
- * The thread that runs next on the carrier, and the post function of the switch
- * to it. NULL: the carrier's own context.
+ * Which thread runs next on the carrier, and the post function of the switch to
+ * it. next is NULL for the carrier's own context.
  */
 struct heir {
 	struct wf_thread *next;
@@ -207,8 +214,8 @@ WF_INLINE void count_end(struct wf_thread *t, int status)
 }
 
 /*
- * The steps on the thread's own stack. Enters the runtime. If t is the last
- * thread, `status` becomes the exit status of the process.
+ * Does the last steps of the end on the thread's own stack. Enters the runtime.
+ * If t is the last thread, `status` becomes the exit status of the process.
  */
 WF_INLINE struct heir finish(struct wf_thread *t, bool had_destructors,
 			     int status)
@@ -231,15 +238,18 @@ WF_INLINE struct heir finish(struct wf_thread *t, bool had_destructors,
 		wf_runtime_enter();
 	}
 	/*
-	 * The destructor of AddressSanitizer blocks all signals by a direct
-	 * system call.
+	 * AddressSanitizer's destructor blocks all signals by a direct system
+	 * call, which weft does not see.
 	 */
 	if (WF_UNLIKELY(had_destructors))
 		t->carrier->kernel_mask = WF_MASK_UNKNOWN;
 	return choose_heir(t);
 }
 
-/* For the rare ends: the usual one has its own copy. */
+/*
+ * As finish, not inline: for rare ends of threads. The usual end has a copy of
+ * its own.
+ */
 static WF_NOINLINE struct heir finish_rarely(struct wf_thread *t,
 					     bool had_destructors, int status)
 {
@@ -259,7 +269,8 @@ void wf_thread_leave(struct wf_thread *t, int status)
 
 	t->result = NULL;
 	wf_thread_count_left();
-	heir = finish_rarely(t, true, status); /* any state may be dirty */
+	/* true: the TCB may be dirty in any way */
+	heir = finish_rarely(t, true, status);
 	wf_switch_abandon(t, heir.next, heir.post, t);
 }
 
@@ -279,8 +290,8 @@ static uint64_t begin(struct wf_thread *t)
 }
 
 /*
- * The first frame of a thread; wf_arch_thread_entry jumps here. No call of weft
- * is open then (arch/x86_64/switch.h).
+ * A thread's first function; wf_arch_thread_entry jumps here. The thread is in
+ * no call of weft (arch/x86_64/switch.h).
  */
 void wf_thread_main(void)
 {

@@ -34,15 +34,18 @@ static bool is_done(const struct wf_thread *t)
 	return (wf_load_acquire(&t->exit_state) & WF_EXIT_DONE) != 0;
 }
 
-/* True if t was joined. Holds until its memory is used again, as with glibc. */
+/*
+ * True if t was joined. Stays true until t's memory is used again, as with
+ * glibc.
+ */
 static bool is_gone(const struct wf_thread *t)
 {
 	return is_done(t) && wf_load_relaxed(&t->joiner) != 0;
 }
 
 /*
- * True if the two would join each other. A thread that is about to be cancelled
- * does not count.
+ * True if t waits to join `me`, so that the two would wait for each other. A
+ * thread that is about to be cancelled does not count.
  */
 static bool is_circle(const struct wf_thread *t, const struct wf_thread *me)
 {
@@ -68,20 +71,22 @@ WF_INLINE int begin_locked(struct wf_thread *t, struct wf_thread *me)
 		return -EDEADLK;
 	if (joiner != 0)
 		return -EINVAL;
-	wf_store_relaxed(&t->joiner, me->index); /* JOIN-1 */
+	/* JOIN-1: under the bucket's lock */
+	wf_store_relaxed(&t->joiner, me->index);
 	return (int)state;
 }
 
 /*
- * If t has not run yet, takes it out of the queues. The caller gives it the VP
- * at once.
+ * If t has not run yet, claims it for the caller, which gives t its VP at once.
+ * Returns NULL if t has run or may not run at once.
  */
 WF_INLINE struct wf_thread *claim(struct wf_thread *t, struct wf_thread *me)
 {
 	struct wf_vp *vp = me->vp;
 
 	if (wf_load_relaxed(&t->not_started) == 0 ||
-	    wf_load_relaxed(&vp->pending) != 0 || /* urgent work */
+	    /* the VP has other work to do first */
+	    wf_load_relaxed(&vp->pending) != 0 ||
 	    !wf_thread_claim(t, t->generation))
 		return NULL;
 	/* With several VPs the entry stays, and the next pick drops it. */
@@ -93,8 +98,8 @@ WF_INLINE struct wf_thread *claim(struct wf_thread *t, struct wf_thread *me)
 }
 
 /*
- * Ends the wait with err, a time-out or a cancellation. If t has ended
- * meanwhile, the join succeeds, except with even_if_done.
+ * Ends the wait with err: a time-out or a cancellation. If t has ended
+ * meanwhile, the join succeeds, unless even_if_done.
  */
 static int give_up(struct wf_thread *t, struct wf_thread *me, int err,
 		   bool even_if_done)
@@ -110,7 +115,9 @@ static int give_up(struct wf_thread *t, struct wf_thread *me, int err,
 	return err;
 }
 
-/* JOIN-3 */
+/*
+ * Cleanup of a joiner that leaves its wait: it is the joiner no longer. JOIN-3
+ */
 static void leave_wait(void *thread)
 {
 	struct wf_thread *me = wf_runtime_enter();
@@ -120,7 +127,8 @@ static void leave_wait(void *thread)
 }
 
 /*
- * Waits after a first wait that was interrupted, or after none. In the runtime.
+ * Waits for t's end, after a first wait that was interrupted, or as the first
+ * wait. In the runtime.
  */
 static int wait_on(struct wf_thread *t, struct wf_thread *me,
 		   int64_t deadline_ns, int result)
@@ -141,9 +149,9 @@ static int wait_on(struct wf_thread *t, struct wf_thread *me,
 }
 
 /*
- * A program often joins threads in the order of their creation. This prefetches
- * the state of the next one while t runs. With many threads, cache misses are
- * most of the cost of starting one.
+ * Prefetches the state of the thread that was created after t, while t runs. A
+ * program often joins threads in the order of their creation. With many
+ * threads, cache misses are most of the cost of starting one.
  */
 static void prefetch_next(const struct wf_thread *t)
 {
@@ -159,8 +167,8 @@ static void prefetch_next(const struct wf_thread *t)
 }
 
 /*
- * Returns 0 if t is done and the caller frees it. In the runtime before and
- * after.
+ * Joins t. Returns 0 if t is done, and then the caller frees it; else -Exxx. In
+ * the runtime before and after.
  */
 WF_INLINE int join_in(struct wf_thread *t, struct wf_thread *me,
 		      int64_t deadline_ns)
@@ -250,7 +258,8 @@ int wf_thread_detach(struct wf_thread *t)
 		wf_store_relaxed(&t->exit_state, old | WF_EXIT_DETACHED);
 	wf_bucket_unlock(me, b, hold);
 	if (err == 0 && (old & WF_EXIT_DONE) != 0)
-		wf_table_put(wf_pool_of(me), t); /* JOIN-2 */
+		/* JOIN-2: this has set the second of the two bits */
+		wf_table_put(wf_pool_of(me), t);
 	wf_runtime_leave(me);
 	return err;
 }

@@ -19,11 +19,11 @@
 #include "thread/lifecycle.h"
 
 /*
- * Binds t, the caller, to a new carrier. The carrier that t runs on may have
- * made requests to the kernel that other threads wait for. If it were bound, it
- * would exit with t, and the requests would have to be made again. The first
- * thread stays if it is on the process's first kernel thread, where /proc shows
- * the process.
+ * Binds t, the caller, and moves it to a new carrier before. Other threads may
+ * wait for requests that t's present carrier has made to the kernel. If t were
+ * bound to that carrier, it would exit with t, and the requests would have to
+ * be made again. The first thread stays if it is on the process's first kernel
+ * thread, where /proc shows the process.
  */
 static bool give_carrier(struct wf_thread *t, enum wf_bound_why why)
 {
@@ -42,9 +42,9 @@ int wf_kernel_state_begin(enum wf_bound_why why)
 	bool is_bound;
 
 	/*
-	 * Before the start all kernel threads are cloned from this one. In a
-	 * child process with a copy of the memory that weft does not know, the
-	 * caller is the only thread.
+	 * Before the start a change needs no carrier: all kernel threads are
+	 * cloned from this one. In a child process with a copy of the memory
+	 * that weft does not know, the caller is the only thread.
 	 */
 	if (!wf_is_started() || !wf_preempt_is_here())
 		return 0;
@@ -130,7 +130,11 @@ void wf_kernel_state_end_own_for(const struct wf_thread *t)
 
 /* --- before the start --------------------------------------------------- */
 
-static bool first_has_own; /* written while the process has one thread */
+/*
+ * the first thread has state that clones do not inherit; written while the
+ * process has one thread
+ */
+static bool first_has_own;
 static _Atomic int first_death_signal;
 
 void wf_kernel_state_note_own(void)
@@ -139,10 +143,10 @@ void wf_kernel_state_note_own(void)
 }
 
 /*
- * The death signal that an earlier program has set is still in force. It
- * belongs to the process until a program without it is executed. It comes
- * whichever thread has set it, so the first thread may still leave its kernel
- * thread.
+ * An earlier program in this process may have set a parent-death signal, which
+ * is still in force. It belongs to the process until a program without it is
+ * executed. The kernel sends it whichever thread has set it, so the first
+ * thread may still leave its kernel thread.
  */
 void wf_kernel_state_adopt(struct wf_thread *t)
 {
@@ -163,7 +167,8 @@ void wf_kernel_state_note_death_signal(int sig)
 }
 
 /*
- * A thread that sets a death signal is bound, so a multiplexed thread has none.
+ * A thread that sets a parent-death signal is bound, so a multiplexed thread
+ * has none.
  */
 bool wf_kernel_state_death_signal(int *ret_sig)
 {
@@ -209,8 +214,8 @@ int wf_kernel_state_tid_of(const struct wf_thread *t)
 	const struct wf_carrier *c;
 
 	/*
-	 * So also in a fork child, where the VPs still show the parent's
-	 * carriers.
+	 * Comes before the check of carriers, since in a fork child all threads
+	 * are foreign and the VPs still show the parent's carriers.
 	 */
 	if (t->kind == WF_THREAD_FOREIGN)
 		return t == wf_self ? 0 : t->tid;

@@ -15,15 +15,19 @@
 
 #include "sched/thread.h"
 
-/* The attributes of pthread_create, as weft needs them. */
+/*
+ * The attributes of a new thread, from the pthread_attr_t and weft's options.
+ */
 struct wf_thread_params {
-	struct wf_slot_class *class; /* NULL: no class is left, -EAGAIN */
-	void *user_stack;	     /* lowest byte, or NULL */
+	/* class of its slot; NULL: creation fails with -EAGAIN */
+	struct wf_slot_class *class;
+	/* the program's stack, its lowest byte; NULL: weft's */
+	void *user_stack;
 	size_t user_stack_bytes;
 	bool is_detached;
 	bool is_bound;
-	bool has_policy;  /* has priority too; else the creator's */
-	bool has_sigmask; /* else the creator's */
+	bool has_policy;  /* false: policy and priority are the creator's */
+	bool has_sigmask; /* false: the mask is the creator's */
 	int8_t policy;
 	int8_t priority;
 	bool has_affinity;    /* then is_bound is set, too */
@@ -40,11 +44,14 @@ struct wf_thread_params {
 int wf_thread_create(const struct wf_thread_params *params,
 		     void *(*start)(void *), void *arg, pthread_t *ret_handle);
 
-/* The thread of a pthread_t; NULL for 0 and for a thread unknown to weft. */
+/*
+ * Returns the thread with this pthread_t; NULL for 0 and for a thread unknown
+ * to weft.
+ */
 struct wf_thread *wf_thread_of(pthread_t handle);
 /*
- * The thread of weft with this id, as system calls name threads; 0 is the
- * caller. NULL if there is none, or if it has exited.
+ * Returns the thread of weft with this id, as system calls name threads; 0 is
+ * the caller. Returns NULL if there is no such thread, or if it has exited.
  */
 struct wf_thread *wf_thread_of_id(int32_t id);
 
@@ -55,9 +62,11 @@ struct wf_thread *wf_thread_of_id(int32_t id);
  */
 int wf_thread_join(struct wf_thread *me, struct wf_thread *t, void **ret_result,
 		   int64_t deadline_ns);
-/* The same, but returns -EBUSY instead of waiting. */
+/* As wf_thread_join, but does not wait: returns -EBUSY if t has not ended. */
 int wf_thread_tryjoin(struct wf_thread *t, void **ret_result);
-/* Returns 0, -EINVAL (already detached) or -ESRCH (already joined). */
+/*
+ * Detaches t. Returns 0, -EINVAL (already detached) or -ESRCH (already joined).
+ */
 int wf_thread_detach(struct wf_thread *t);
 
 /* The first function of a new thread, on its stack. in_runtime is set. */
@@ -69,8 +78,9 @@ WF_NORETURN void wf_thread_main(void);
  */
 WF_NORETURN void wf_thread_finish(struct wf_thread *t);
 /*
- * The same for a thread that ends by a system call: no destructor runs. If t is
- * the last thread, `status` becomes the exit status of the process.
+ * As wf_thread_finish, for a thread that ends by a system call: no destructor
+ * runs. If t is the last thread, `status` becomes the exit status of the
+ * process.
  */
 WF_NORETURN void wf_thread_leave(struct wf_thread *t, int status);
 

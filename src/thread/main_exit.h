@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ends of threads with a last frame in libc: the process's first thread,
- * and foreign threads.
+ * How threads end that have their last frame in libc: the process's first
+ * thread, and foreign threads.
  *
  *     wf_main_exit_prepare(t);
  *     wf_real.pthread_exit(result);
@@ -12,16 +12,22 @@
 #include "sched/thread.h"
 
 /*
- * Call it before libc's pthread_exit on the first thread of a started runtime.
- * libc unwinds, runs cleanup handlers and destructors, and then a destructor of
- * weft ends t.
+ * Call this before libc's pthread_exit on the first thread of a started
+ * runtime. Then libc unwinds, runs cleanup handlers and destructors, and at
+ * last a destructor of weft ends t.
  */
 void wf_main_exit_prepare(struct wf_thread *t);
 
-/* t, a foreign thread, has been attached: detach it when libc ends it. */
+/*
+ * Called when t, a foreign thread, has been attached: when libc ends t, weft
+ * detaches it.
+ */
 void wf_foreign_met(struct wf_thread *t);
 
-/* In a fork child: frees the lock, which a lost thread may have held. */
+/*
+ * In a fork child: frees the lock. A thread of the parent that does not exist
+ * here may have held it.
+ */
 void wf_main_exit_fork_child(void);
 
 #endif

@@ -56,7 +56,8 @@ void wf_name_set(struct wf_thread *t, const char *name)
 	memset(t->name + len, 0, sizeof(t->name) - len);
 	if (t->kind == WF_THREAD_BOUND)
 		name_carrier(t);
-	if (t->is_first) /* another thread may run on that kernel thread */
+	/* separate: another thread may run on the first kernel thread */
+	if (t->is_first)
 		write_comm("/proc/self/comm", t->name);
 }
 
@@ -80,7 +81,8 @@ void wf_name_met(void)
 		return;
 	wf_os_thread_name(proc, wf_os_getpid(), name);
 	wf_sys(SYS_close, proc);
-	if (name[0] != '\0') /* the process's name is known */
+	/* false if /proc did not show the process's name */
+	if (name[0] != '\0')
 		wf_os_set_thread_name(name);
 }
 

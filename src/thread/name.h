@@ -11,24 +11,27 @@
 
 #include "sched/thread.h"
 
-/* True if weft keeps t's name. Otherwise the kernel keeps it. t may be NULL. */
+/*
+ * True if weft keeps t's name itself. Of other threads the kernel keeps the
+ * name. t may be NULL.
+ */
 bool wf_name_is_kept(const struct wf_thread *t);
 
-/* Cuts the name off at 15 bytes. in_runtime 0. */
+/* Sets t's name, cut off at 15 bytes. in_runtime 0. */
 void wf_name_set(struct wf_thread *t, const char *name);
 
 /*
  * Attaches the calling kernel thread, if weft has started and does not know it
- * yet. A thread that asks for its own name needs this. libc makes threads for
- * timers and look-ups. Such a thread has the name of the carrier that made it
+ * yet. Called before a thread reads or sets its own name. libc makes threads
+ * for timers and look-ups, which have the name of the carrier that made them
  * until wf_name_met.
  */
 void wf_name_meet_caller(void);
 
 /*
- * Called once by each foreign thread when it is attached. If a carrier has made
- * the kernel thread, it has the carrier's name: this gives it the process's
- * name. Natively it would have its creator's.
+ * Called once by each foreign thread when it is attached. If a carrier made its
+ * kernel thread, it has the carrier's name. This gives it the process's name
+ * instead. Natively it would have its creator's.
  */
 void wf_name_met(void);
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Go's runtime knows a thread by its kernel thread. It sets the alternate
+ * Go's runtime identifies a thread by its kernel thread. It sets the alternate
  * stack, asks for the id and signals that id by system calls that are compiled
  * into it. It runs its handlers on that stack, and aborts if they run on
- * another one. So a thread that enters Go is bound.
+ * another one. So weft binds a thread that enters Go.
  *
  * OWN_RUNTIME-1. Such a thread owns its kernel thread. The kernel's alternate
  *     stack is the thread's, not the carrier's. Its handlers run where the
  *     kernel enters them, as in foreign threads (signal/foreign.c).
- * OWN_RUNTIME-2. This begins before Go reads the state of the thread. Go first
- *     asks libc for the thread's stack (pthread_getattr_np, since Go 1.21).
+ * OWN_RUNTIME-2. weft binds the thread before Go reads its state. Go first asks
+ *     libc for the thread's stack (pthread_getattr_np, since Go 1.21), and weft
+ *     binds it there.
  *
  * By then Go has blocked all signals, without a call of libc. So weft reads the
  * kernel's mask, and sets it again on the kernel thread to which the thread
@@ -49,18 +50,18 @@ void wf_own_runtime_enter(void)
 		return;
 	if (!wf_is_started()) {
 		/*
-		 * The thread keeps its kernel thread and alternate stack at the
-		 * start.
+		 * The first thread keeps its kernel thread and alternate stack
+		 * when the runtime starts.
 		 */
 		t->has_native_signals = true;
 		wf_kernel_state_note_own();
 		return;
 	}
 	if (t->carrier == NULL)
-		return; /* a foreign thread */
+		return; /* foreign threads own theirs */
 	mask = wf_os_get_signal_mask();
 	wf_runtime_enter();
-	/* The next thread on this carrier sets the mask again. */
+	/* UNKNOWN: the next thread on this carrier sets the mask again. */
 	t->carrier->kernel_mask = WF_MASK_UNKNOWN;
 	wf_runtime_leave(t);
 	if (wf_kernel_state_begin(WF_BOUND_OWN_RUNTIME) < 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads of a language runtime that makes system calls about its threads
- * itself: Go as a library in a C, C++ or Python program.
+ * Binds threads of a language runtime that makes system calls about its own
+ * threads. Such a runtime is Go as a library in a C, C++ or Python program.
  *
  *     if (wf_object_has_runtime(start))          a thread that Go makes
  *             return wf_real.pthread_create(...);

@@ -24,12 +24,15 @@
 #include "sync/boost.h"
 #include "thread/kernel_state.h"
 
-static struct wf_spin lock = WF_SPIN_INIT; /* the receiver's policy */
-static int base_policy, base_priority;	   /* of all carriers */
+/* held while the receiver has a policy on trial */
+static struct wf_spin lock = WF_SPIN_INIT;
+static int base_policy, base_priority; /* those of all shared carriers */
 
-/* The policy of the receiver itself; only try_policy_locked changes it. */
+/*
+ * The receiver's own policy. Only try_policy_locked changes it, for a moment.
+ */
 static struct {
-	int tid; /* the receiver's id; 0: not read yet */
+	int tid; /* the receiver's kernel thread id; 0: not read yet */
 	long policy;
 	struct sched_param param;
 } own;
@@ -92,7 +95,7 @@ static int ask(int policy, int priority, struct timespec *ret_interval)
 	return err;
 }
 
-/* True if the kernel would let a thread have a lower nice value. */
+/* True if the kernel would let a thread lower its nice value. */
 static bool may_be_nicer(void)
 {
 	struct wf_thread *me = wf_runtime_enter();
@@ -111,8 +114,8 @@ static bool may_be_nicer(void)
 }
 
 /*
- * Returns 0, or -EPERM where the kernel would refuse the change to an
- * unprivileged caller.
+ * Returns 0, or -EPERM if the kernel would refuse the program this change of
+ * t's policy.
  */
 static int check_rights(const struct wf_thread *t, int policy, int priority,
 			bool keeps_reset)
@@ -123,17 +126,17 @@ static int check_rights(const struct wf_thread *t, int policy, int priority,
 		int err = ask(policy, priority, NULL);
 
 		/*
-		 * With any limit above 0 the kernel permits a change between
-		 * the real-time policies at a priority that t has already.
-		 * Asking for priority 1 finds out whether there is such a
-		 * limit.
+		 * At a priority that t has already, the kernel permits a change
+		 * between the real-time policies if RLIMIT_RTPRIO is above 0.
+		 * To ask for priority 1 finds that out.
 		 */
 		if (err == -EPERM && is_lowered && ask(policy, 1, NULL) == 0)
 			err = 0;
 		if (err < 0)
 			return err;
 	}
-	/* The kernel treats SCHED_IDLE as a nice value of 20. */
+	/* For the kernel SCHED_IDLE is a nice value of 20, and to leave it is
+	 * to lower the nice value. */
 	if (t->sched_policy == SCHED_IDLE && policy != SCHED_IDLE &&
 	    !may_be_nicer())
 		return -EPERM;
@@ -146,7 +149,10 @@ int wf_policy_of(const struct wf_thread *t)
 	return t->sched_policy | (t->resets_on_fork ? SCHED_RESET_ON_FORK : 0);
 }
 
-/* For unknown policies, which may be newer than weft, the kernel is asked. */
+/*
+ * True if the priority fits the policy. A policy unknown here may be newer than
+ * weft: the kernel knows its range.
+ */
 static bool is_in_range(int policy, int priority)
 {
 	long low, high;
@@ -172,7 +178,7 @@ static int check(const struct wf_thread *t, int policy, int priority)
 	int plain = policy & ~SCHED_RESET_ON_FORK;
 
 	if (policy < 0 || plain == SCHED_DEADLINE)
-		return -EINVAL; /* SCHED_DEADLINE takes more than a priority */
+		return -EINVAL; /* SCHED_DEADLINE needs more than a priority */
 	if (!is_in_range(plain, priority))
 		return -EINVAL;
 	return check_rights(t, plain, priority, resets);
@@ -191,8 +197,8 @@ void wf_policy_learn(void)
 	if (base_priority == 0)
 		return;
 	/*
-	 * Without the right to it, the caller keeps its policy, and so do
-	 * carriers.
+	 * If the caller has no right to SCHED_RR, it keeps its policy, and the
+	 * carriers get that.
 	 */
 	policy &= SCHED_RESET_ON_FORK;
 	if (set_kernel_thread(0, SCHED_RR | (int)policy, base_priority) == 0) {
@@ -271,7 +277,10 @@ int wf_policy_check_made(const struct wf_thread *t, int policy, int priority)
 	return check(&made, policy, priority);
 }
 
-/* If the program may not have SCHED_RR: 100 ms, the kernel's default. */
+/*
+ * The interval of SCHED_RR; 100 ms, the kernel's default, if the program may
+ * not have that policy.
+ */
 static struct timespec round_robin_interval(void)
 {
 	struct timespec ts = { 0, 100 * WF_NS_PER_MS };

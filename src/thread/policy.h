@@ -15,7 +15,7 @@
 #include "sched/thread.h"
 
 /*
- * t's policy, as the kernel's calls return it: with SCHED_RESET_ON_FORK if
+ * Returns t's policy as the kernel's calls do: with SCHED_RESET_ON_FORK if
  * threads and processes that t makes are not to be real-time.
  */
 int wf_policy_of(const struct wf_thread *t);
@@ -28,23 +28,27 @@ int wf_policy_of(const struct wf_thread *t);
 int wf_policy_check_made(const struct wf_thread *t, int policy, int priority);
 
 /*
- * The runtime starts and has made no kernel threads yet. If the caller is
- * real-time, this makes all carriers real-time: threads of any priority run on
- * them. The carriers get SCHED_RR, to take turns with other processes, and the
- * priority below the caller's. So weft's services and child processes with the
- * caller's priority do not wait for a carrier that computes.
+ * Called when the runtime starts and has made no kernel threads yet. If the
+ * caller is real-time, makes all carriers real-time: threads of any priority
+ * run on them. The carriers get SCHED_RR, to take turns with other processes,
+ * and the priority below the caller's. So weft's services and child processes
+ * with the caller's priority do not wait for a carrier that computes.
  */
 void wf_policy_learn(void);
 
 /*
- * The runtime starts: t, the caller, gets the policy that the kernel reports.
+ * Called when the runtime starts: gives t, the caller, the policy that the
+ * kernel reports.
  */
 void wf_policy_adopt(struct wf_thread *t);
 
-/* Checks policy and priority and sets them. Conditions and errors as above. */
+/*
+ * Checks policy and priority and sets them. Conditions and errors are those of
+ * wf_policy_check_made.
+ */
 int wf_policy_set(struct wf_thread *t, int policy, int priority);
 
-/* Gives `made` the policy and priority of a thread that t makes. */
+/* Gives `made` the policy and priority that a thread made by t inherits. */
 void wf_policy_inherit(struct wf_thread *made, const struct wf_thread *t);
 
 /*
@@ -53,27 +57,34 @@ void wf_policy_inherit(struct wf_thread *made, const struct wf_thread *t);
  */
 int wf_policy_interval(const struct wf_thread *t, struct timespec *ret_ts);
 
-/* t, the caller, becomes bound, or its carrier becomes a shared one again. */
+/*
+ * begin: called when t, the caller, becomes bound; its kernel thread gets t's
+ * policy. end: called when its carrier becomes a shared one again.
+ */
 void wf_policy_begin_bound(const struct wf_thread *t);
 void wf_policy_end_bound(const struct wf_thread *t);
 
 /*
- * The calling kernel thread is that of c. The kernel thread that cloned it may
- * have another policy: that of a service or of a bound thread.
+ * Gives the calling kernel thread, that of c, the carriers' policy. The kernel
+ * thread that cloned it may have another one: that of a service or of a bound
+ * thread.
  */
 void wf_policy_begin_carrier(const struct wf_carrier *c);
 
 /*
- * Puts the kernel thread tid, a service, above the carriers' priority: it has
- * to run beside busy carriers.
+ * Gives the kernel thread tid, a service, a priority above that of the
+ * carriers: it has to run beside busy carriers.
  */
 void wf_policy_above_carriers(int tid);
 
-/* The runtime winds down, and t, the first thread, continues on its present
- * kernel thread without it. */
+/* Called when the runtime stops and t, the first thread, goes on without it on
+ * its present kernel thread. */
 void wf_policy_stop(const struct wf_thread *t);
 
-/* begin: t, the caller, is about to execute a program. end: that failed. */
+/*
+ * begin: called when t, the caller, is about to execute a program. end: called
+ * when that has failed.
+ */
 void wf_policy_exec_begin(const struct wf_thread *t);
 void wf_policy_exec_end(const struct wf_thread *t);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When threads end and leave many unused slots, a reaper thread is made. It
- * checks once a second and takes slots that were unused for one to two seconds.
- * So a program that makes and joins threads all the time never waits for it.
- * When all unused slots have been reaped, the reaper ends: a program at rest
- * has none.
+ * When threads end and leave many unused slots, weft makes a reaper thread. It
+ * checks once a second and gives back the memory of slots that were unused for
+ * one to two seconds. So a program that makes and joins threads all the time
+ * never waits for it. When all unused slots have been reaped, the reaper ends:
+ * a program at rest has none.
  *
  * A slot keeps the page of its TCB, since ld.so keeps the TCB in its lists.
  *
@@ -34,16 +34,16 @@
 #include "wait/ufutex.h"
 
 enum {
-	SPARE_SLOTS = 64, /* fewer unused slots start no reaper */
+	SPARE_SLOTS = 64, /* with fewer unused slots no reaper starts */
 	STACK_BYTES = 64 * 1024,
 	PERIOD_NS = 1000 * 1000 * 1000,
 };
 
 static _Atomic bool is_running;
-static _Atomic uint32_t is_to_end; /* user futex */
+static _Atomic uint32_t is_to_end; /* 1: the reaper has to end; user futex */
 /*
- * The fewest unused slots since the last reaper ended. That reaper has left
- * them.
+ * The lowest number of unused slots since the last reaper ended. That reaper
+ * has already trimmed so many.
  */
 static _Atomic uint32_t nr_left;
 
@@ -55,16 +55,20 @@ static uint32_t nr_spare(void)
 	return nr_slots > nr_threads ? nr_slots - nr_threads : 0;
 }
 
-/* Runs on a native thread that is made for this alone. */
+/*
+ * Moves the malloc cache of a TCB to the calling thread, a native thread that
+ * is made for this alone.
+ */
 static void *free_cache(void *tcb)
 {
 	wf_tcb_take_cache((uintptr_t)tcb);
-	return NULL; /* libc frees the cache, which is now this thread's */
+	return NULL; /* at the end of this thread libc frees the cache */
 }
 
 /*
- * A change of credentials does not reach this native thread, which lives for
- * microseconds.
+ * Gives the malloc cache of an unused TCB back to libc. The native thread that
+ * does this lives for microseconds, so a change of credentials need not reach
+ * it.
  */
 static void give_cache_back(uintptr_t tcb)
 {
@@ -113,8 +117,8 @@ static void reap_class(struct wf_slot_class *class)
 }
 
 /*
- * Reaps the slots that are old. Those that are free now are old at the next
- * call. Returns true if there are any.
+ * Gives back the memory of all old slots. Those that are free now are old at
+ * the next call. Returns true if there are any.
  */
 static bool reap_all(void)
 {
@@ -147,7 +151,8 @@ static void *reap(void *arg)
 	} while (wf_load_relaxed(&is_to_end) == 0 && reap_all());
 	wf_store_relaxed(&nr_left, nr_spare());
 	wf_runtime_enter();
-	wf_thread_count_created(wf_vp_of(me)); /* its end will count, too */
+	/* its end will be counted, too */
+	wf_thread_count_created(wf_vp_of(me));
 	wf_runtime_leave(me);
 	wf_store_release(&is_running, false);
 	return arg;
@@ -164,7 +169,8 @@ static void start(void)
 	pthread_t thread;
 
 	/*
-	 * The reaper inherits the mask: no handler of the program runs there.
+	 * All signals are blocked for the creation and inherited: no handler of
+	 * the program runs on the reaper.
 	 */
 	wf_mask_change(SIG_BLOCK, &all, &old);
 	wf_store_relaxed(&is_to_end, 0);

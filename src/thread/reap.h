@@ -12,9 +12,9 @@
 
 void wf_reap_consider_slow(void);
 /*
- * Call it where threads end and are joined, with in_runtime 0. It starts a
- * reaper if many slots are unused. A VP with more free slots than it keeps for
- * itself sets the flag that this checks.
+ * Starts a reaper if many slots are unused. Call it where threads end and are
+ * joined, with in_runtime 0. It does nothing until a VP has more free slots
+ * than it keeps for itself.
  */
 static inline void wf_reap_consider(void)
 {
@@ -22,7 +22,7 @@ static inline void wf_reap_consider(void)
 		wf_reap_consider_slow();
 }
 
-/* Ends the reaper: none is left when this returns. The caller is the only other
+/* Ends the reaper, and returns when it has ended. The caller is the only other
  * thread. Yields. in_runtime 0. */
 void wf_reap_end(void);
 /* In a fork child, which has no reaper. */

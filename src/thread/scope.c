@@ -30,8 +30,9 @@ static int own_tracer(void)
 	return pid;
 }
 
-/* Debuggers that step are gdb, gdbserver, lldb and lldb-server. Other tracers,
- * as strace, show system calls, and threads may change their kernel threads. */
+/* Sets wf_scope_is_debugged if a debugger that steps traces the process: gdb,
+ * gdbserver, lldb, lldb-server. Other tracers such as strace show system calls.
+ * With these, threads may change their kernel threads. */
 void wf_scope_start(void)
 {
 	char name[WF_OS_NAME_BYTES];
@@ -56,7 +57,7 @@ bool wf_scope_has_room(void)
 	return wf_carrier_count() < MOST;
 }
 
-/* The path of the program, which has no name in the loader's list. */
+/* Returns the program's path: the loader's list has no name for the program. */
 static const char *program_path(char buf[PATH_MAX])
 {
 	long len = wf_sys(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", buf,
@@ -75,7 +76,8 @@ bool wf_scope_matches_slow(const void *start)
 	Dl_info info;
 
 	if (dladdr1(start, &info, (void **)&map, RTLD_DL_LINKMAP) == 0)
-		return false; /* in no object, as compiled at run time */
+		/* the code is in no object: it was compiled at run time */
+		return false;
 	path = map->l_name[0] != '\0' ? map->l_name : program_path(buf);
 	slash = strrchr(path, '/');
 	if (slash != NULL && strchr(pattern, '/') == NULL)

@@ -14,9 +14,9 @@
 #include "base/options.h"
 
 /*
- * For --bound: true if the name of the object that holds `start` contains the
- * pattern. A pattern with a slash is compared with the path. Takes the loader's
- * lock; in_runtime 0.
+ * True if --bound names `start`: its pattern is in the name of the object that
+ * holds `start`. A pattern with a slash is compared with the path. Takes the
+ * loader's lock; in_runtime 0.
  */
 bool wf_scope_matches_slow(const void *start);
 
@@ -30,8 +30,8 @@ extern bool wf_scope_is_debugged;
 bool wf_scope_has_room(void);
 
 /*
- * The runtime starts: checks whether a debugger traces the process. Any value
- * of in_runtime.
+ * Called when the runtime starts: checks whether a debugger traces the process.
+ * Any value of in_runtime.
  */
 void wf_scope_start(void);
 

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Each VP counts the threads that are created and that end on it, without
- * atomic instructions. The difference of the sums is the number of threads.
- * Only threads that end after the process's first thread add up, so an end
- * usually costs one addition.
+ * atomic instructions. The number of threads is the sum of all creations minus
+ * the sum of all ends. Only threads that end after the process's first thread
+ * compute these sums, so an end usually costs one addition.
  *
- * THREAD_COUNT-1. Until the process's first thread has exited, no thread is the
- *     last: threads that end only count.
+ * THREAD_COUNT-1. Until the process's first thread has exited, no other thread
+ *     can be the last one, so their ends are counted and no sum is computed.
  * THREAD_COUNT-2. A thread counts its end, then reads whether the first thread
  *     has ended. The first thread stores that it has ended, passes a
- *     membarrier, then adds up. So at least one of the two notices the other.
- * THREAD_COUNT-3. The thread that adds up reads all ends before any creation.
- *     So the sum is never less than the number of threads at some moment
- *     between, and never a false zero. If several threads end at once, the last
- *     to pass its fence finds zero.
+ *     membarrier, then computes the sums. So at least one of the two notices
+ *     the other.
+ * THREAD_COUNT-3. The thread that computes the sums reads all ends before any
+ *     creation. So the result is never less than the number of threads at some
+ *     moment between, and never a false zero. If several threads end at once,
+ *     the last to pass its fence finds zero.
  */
 #include "thread/thread_count.h"
 
@@ -25,7 +26,8 @@
 
 _Atomic bool wf_thread_count_first_has_ended;
 static _Atomic bool last_is_known;
-static _Atomic bool has_one_left; /* a thread has ended by a system call */
+/* at least one thread has ended by a system call */
+static _Atomic bool has_one_left;
 
 void wf_thread_count_reset(void)
 {
@@ -45,7 +47,7 @@ static uint64_t count(void)
 {
 	uint64_t created, ended;
 
-	/* THREAD_COUNT-3 */
+	/* THREAD_COUNT-3: reads all ends before any creation. */
 	ended = wf_load_acquire(&wf_sched.thread_count.nr_ended);
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++)
 		ended +=
@@ -65,8 +67,8 @@ uint32_t wf_thread_count_nr(void)
 bool wf_thread_count_is_last(void)
 {
 	if (wf_self->is_first)
-		wf_os_pass_barrier(); /* THREAD_COUNT-2 */
-	wf_fence_seq_cst();	      /* THREAD_COUNT-3 */
+		wf_os_pass_barrier(); /* THREAD_COUNT-2: the first has ended */
+	wf_fence_seq_cst();	      /* THREAD_COUNT-3: the last one finds 0 */
 	return count() == 0 && !atomic_exchange(&last_is_known, true);
 }
 
@@ -76,7 +78,8 @@ void wf_thread_count_left(void)
 }
 
 /*
- * THREAD_COUNT-2: all threads that left by a system call have said it before.
+ * By THREAD_COUNT-2 each thread that ended by a system call has set
+ * has_one_left before.
  */
 void wf_thread_count_end_process(int status)
 {

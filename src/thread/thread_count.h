@@ -14,15 +14,18 @@
 #include "base/options.h"
 #include "sched/vp.h"
 
-/* Internal: the process's first thread has ended. */
+/* Read in this header only: the process's first thread has ended. */
 extern _Atomic bool wf_thread_count_first_has_ended;
 
-/* Counts the process's first thread alone: at start, and in a fork child. */
+/*
+ * Sets the count to 1, for the process's first thread: at start, and in a fork
+ * child.
+ */
 void wf_thread_count_reset(void);
 
 /*
- * The owner of vp, or a thread without a VP (NULL), has created a thread, which
- * cannot run yet. In the runtime.
+ * Counts a thread that has been created and cannot run yet. vp is the creator's
+ * VP, NULL if it has none. In the runtime.
  */
 static inline void wf_thread_count_created(struct wf_vp *vp)
 {
@@ -35,7 +38,10 @@ static inline void wf_thread_count_created(struct wf_vp *vp)
 		atomic_fetch_add(&wf_sched.thread_count.nr_created, 1);
 }
 
-/* The thread could not be started, or a thread ends. In the runtime. */
+/*
+ * Takes one thread off the count: it has ended, or it could not be started. In
+ * the runtime.
+ */
 WF_INLINE void wf_thread_count_undo(struct wf_thread *me)
 {
 	struct wf_vp *vp = wf_vp_of(me);
@@ -49,8 +55,8 @@ WF_INLINE void wf_thread_count_undo(struct wf_thread *me)
 }
 
 /*
- * `t`, the caller, ends. In the runtime. True if the caller has to call
- * wf_thread_count_is_last.
+ * Counts the end of t, the caller. Returns true if the caller has to call
+ * wf_thread_count_is_last. In the runtime.
  */
 WF_INLINE bool wf_thread_count_ended(struct wf_thread *t)
 {
@@ -62,14 +68,15 @@ WF_INLINE bool wf_thread_count_ended(struct wf_thread *t)
 	return wf_load_relaxed(&wf_thread_count_first_has_ended);
 }
 
-/* About how many threads there are: other threads start and end meanwhile. */
+/* Returns about how many threads there are: others start and end meanwhile. */
 uint32_t wf_thread_count_nr(void);
-/* True for one caller only: all other threads have exited. */
+/* True if all other threads have exited. True for one caller only. */
 bool wf_thread_count_is_last(void);
 
 /*
- * A thread ends by a system call. Natively libc does not notice that, and runs
- * no exit handlers when the last thread ends.
+ * Called when a thread ends by a system call. Natively libc does not notice
+ * that, and runs no exit handlers when the last thread ends. So weft runs none
+ * then.
  */
 void wf_thread_count_left(void);
 /*
