@@ -21,7 +21,7 @@ enum {
 	MAX_OPEN_SLOTS = 64,
 	/* A region takes at most 1/64 of a limited address space. */
 	REGION_SHARE = 64,
-	/* Positions of a wide slot, so that distances differ: see shift_of. */
+	/* Number of different shifts of a wide slot: see shift_of. */
 	NR_SHIFTS = 8,
 	WIDE_BYTES = 8 << 20,
 };
@@ -40,11 +40,12 @@ size_t wf_region_shift_bytes(size_t stride)
 }
 
 /*
- * Wide slots, as those of the default stack size, lie at unequal distances. On
- * AMD's Zen 5, threads that run in the order of their slots are up to half
- * slower if the slots lie 8 MiB or more apart. In another order they are not.
- * The CPU prefetches memory that is touched at equal distances, and seems to
- * take such a distance for a shorter one.
+ * Returns by how many bytes slot `number` is shifted, so that wide slots do not
+ * lie at equal distances. Wide are slots of 8 MiB and more, as those of the
+ * default stack size. On AMD's Zen 5, threads that run in the order of such
+ * slots are up to half slower if the distances are equal. In another order they
+ * are not. The CPU prefetches memory that is touched at equal distances, and
+ * seems to take such a distance for a shorter one.
  */
 static size_t shift_of(const struct wf_slot_class *c, uint32_t number)
 {
@@ -54,14 +55,15 @@ static size_t shift_of(const struct wf_slot_class *c, uint32_t number)
 	return (number * 2654435769U) / (UINT32_MAX / NR_SHIFTS + 1) * WF_PAGE;
 }
 
-/* The largest number of slots for the next region. */
+/* Returns the largest number of slots that the next region may have. */
 static size_t slots_to_reserve(const struct wf_slot_class *c, size_t each)
 {
 	size_t limit = wf_os_address_limit() / REGION_SHARE;
 	size_t slots = c->region_slots;
 
 	wf_region_update_limits();
-	/* Locked memory counts as soon as it is reserved. */
+	/* mlockall may be in force, so that memory counts against the limit as
+	 * soon as it is reserved: then reserve one slot at a time. */
 	if (wf_load_relaxed(&wf_slots_are_tight) && wf_os_locks_new_memory())
 		return 1;
 	while (slots > 1 && slots > limit / each)
@@ -98,8 +100,8 @@ static bool map_region_locked(struct wf_slot_class *c)
 }
 
 /*
- * Opens one slot without its guard, which then counts only against the limit on
- * address space.
+ * Opens one slot without its guard: so the guard counts only against the limit
+ * on address space.
  */
 static bool open_one_locked(struct wf_slot_class *c)
 {

@@ -14,7 +14,7 @@
 
 enum { WF_REGION_FIRST_SLOTS = 16 };
 
-/* The largest shift in bytes of a slot in a class with wide slots. */
+/* Returns the largest shift of a slot (see shift_of in region.c), in bytes. */
 size_t wf_region_shift_bytes(size_t stride);
 
 /* Reads the limits: sets wf_slots_are_tight if memory is limited. */

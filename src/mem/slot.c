@@ -30,7 +30,7 @@
 enum {
 	MAX_CLASSES = 128,
 	MAX_TIGHT_CLASSES = 64, /* the rest is for ordinary classes */
-	NR_COLOURS = 24,	/* of the TCB, at most */
+	NR_COLOURS = 24,	/* at most, for TCBs */
 	COLOUR_BYTES = 64,
 	NOTE_BYTES = sizeof(struct wf_slot_note),
 	/*
@@ -71,14 +71,14 @@ size_t wf_slot_save_bytes(void)
 	return wf_align_up(frame + 2 * WF_PAGE, WF_PAGE);
 }
 
-/* Bytes that a slot has beyond the stack that was asked for. */
+/* Returns how many bytes a slot needs beyond the stack size asked for. */
 static size_t extra_bytes(size_t stack, bool is_tight)
 {
 	size_t tls = wf_libc.static_tls_bytes;
 	size_t share = tls < MAX_TLS_SHARE ? tls : (size_t)MAX_TLS_SHARE;
 	size_t around = wf_libc.static_tls_align + NOTE_BYTES;
 
-	/* As natively, except for the few bytes around the TLS. */
+	/* The same as natively, but for the few bytes around the TLS. */
 	if (is_tight)
 		return stack != 0 ? wf_align_up(tls - share, WF_PAGE) :
 				    wf_align_up(tls + around, WF_PAGE);
@@ -104,8 +104,9 @@ size_t wf_slot_default_stack_bytes(void)
 }
 
 /*
- * Few classes: four to eight sizes per power of two. Above 16 MiB the step is
- * constant, so that the slack fits in 16 bits. Tight classes are exact.
+ * Rounds a stack size up so that there are few classes: four to eight sizes per
+ * power of two. Above 16 MiB the step is constant, so that the slack fits in 16
+ * bits. Sizes of tight classes stay exact.
  */
 static size_t round_stack(size_t bytes, bool is_tight)
 {
@@ -118,7 +119,7 @@ static size_t round_stack(size_t bytes, bool is_tight)
 	return wf_align_up(bytes, step);
 }
 
-/* The number of colours that TCBs of a class have. */
+/* Returns the number of different colours of TCBs. */
 static size_t nr_tcb_colours(size_t align)
 {
 	size_t together = wf_align_up(wf_libc.static_tls_used, COLOUR_BYTES) +
@@ -131,8 +132,8 @@ static size_t nr_tcb_colours(size_t align)
 }
 
 /*
- * The address of the TCB of slot `number`. Static TLS in use, TCB and note lie
- * in one page if they fit, which allows fewer colours.
+ * Returns the address of the TCB of slot `number`. If they fit, the used part
+ * of static TLS, TCB and note lie in one page, which allows fewer colours.
  */
 static uintptr_t place_tcb(uintptr_t end, size_t number)
 {
@@ -174,8 +175,8 @@ static size_t lowest_tcb(size_t stride, bool is_tight)
 }
 
 /*
- * The lowest end of a stack: in the page below the one in which the static TLS
- * blocks begin; in a tight class just below these.
+ * Returns the lowest offset of a stack's end. It is in the page below the one
+ * in which the static TLS blocks begin; in a tight class just below these.
  */
 static size_t lowest_top(size_t stride, bool is_tight)
 {
@@ -219,7 +220,7 @@ static struct wf_slot_class *make_class(size_t stack, size_t guard, bool tight)
 	return c;
 }
 
-/* Returns the class. If there is none, makes it if is_new is set. */
+/* Returns the class with these sizes, or NULL. is_new: makes it if needed. */
 static struct wf_slot_class *get_class(size_t stack_bytes, size_t guard,
 				       bool is_tight, bool is_new)
 {
@@ -319,7 +320,8 @@ void wf_slot_trim(const struct wf_slot *s)
 {
 	const struct wf_slot_class *c = s->class;
 	char *low = s->low + c->guard_bytes;
-	/* A TCB lies above, this slot's or one with an exchanged stack. */
+	/* The TCB above stays: of this slot, or of a slot with which it has
+	 * exchanged stacks. */
 	char *kept =
 		s->low +
 		wf_align_down(c->tcb_lowest - wf_libc.static_tls_used, WF_PAGE);
@@ -384,7 +386,7 @@ static size_t slack_in(const struct wf_slot_class *c,
 	return (c->stack_bytes - wanted->stack_bytes) / WF_SLACK_UNIT;
 }
 
-/* The sum of both slacks has to fit in 16 bits. */
+/* Compares sizes. The sum of both slacks has to fit in 16 bits, too. */
 bool wf_slot_class_serves(const struct wf_slot_class *c,
 			  const struct wf_slot_class *wanted)
 {

@@ -38,20 +38,20 @@
 extern _Atomic bool wf_slots_are_tight;
 
 struct wf_slot_class {
-	bool is_tight;	     /* constant */
-	size_t stack_bytes;  /* constant; 0: TLS and TCB only */
-	size_t guard_bytes;  /* constant */
+	bool is_tight;	     /* limited memory: see above; constant */
+	size_t stack_bytes;  /* size of stacks, 0: TLS and TCB only; constant */
+	size_t guard_bytes;  /* size of guards; constant */
 	size_t stride;	     /* constant: size of a slot in bytes */
-	size_t pitch;	     /* constant: bytes from slot to slot, about */
+	size_t pitch;	     /* constant: mean distance of slots in bytes */
 	size_t save_bytes;   /* constant: bytes of a slot's save area, or 0 */
-	size_t tcb_lowest;   /* constant: lowest offset of a TCB */
+	size_t tcb_lowest;   /* constant: lowest offset of a TCB in a slot */
 	size_t top_lowest;   /* constant: lowest offset of a stack's end */
-	struct wf_spin lock; /* for all below */
+	struct wf_spin lock; /* protects the fields below */
 	char *region_next;   /* first unused slot of the region */
-	char *region_open;   /* end of its opened slots */
+	char *region_open;   /* end of the slots that are open */
 	char *region_end;
 	char *save_next;     /* the save area of the next slot */
-	size_t region_slots; /* slots of the next region */
+	size_t region_slots; /* how many slots the next region has */
 	uint32_t nr_mapped;
 	/* Lists of sched/table.c: slots that are free, that were free for a
 	 * while, and that were trimmed. */
@@ -59,42 +59,50 @@ struct wf_slot_class {
 };
 
 /*
- * Fields that are seldom read. They lie behind the TCB, in a page that is
- * touched anyway.
+ * Fields of a slot that are seldom read. They lie behind its TCB, in a page
+ * that is touched anyway.
  */
 struct wf_slot_note {
 	/*
-	 * End of the save area; NULL: none yet. Constant, but in a tight class
-	 * written by the thread.
+	 * End of the save area; NULL if there is none yet. Constant. In a tight
+	 * class the thread writes it.
 	 */
 	char *save_top;
-	char *home;	/* constant: low end of the slot, with its guard */
-	char *user_low; /* the program's stack; NULL: weft's stack */
+	char *home; /* constant: low end of the slot, with its guard */
+	/* lowest byte of the program's stack; NULL: the stack is weft's */
+	char *user_low;
 	size_t user_bytes;
-	uint8_t home_colour; /* constant: of the stack at `home` */
+	uint8_t home_colour; /* constant: stack_colour of the stack at `home` */
 };
 
 struct wf_slot {
-	struct wf_slot_class *class; /* NULL: none (thread 0, foreign) */
+	/* NULL for the process's first thread and foreign threads, which have
+	 * no slot */
+	struct wf_slot_class *class;
 	/*
-	 * low: lowest byte of the stack, with its guard; without a class the
-	 * end of a save area.
+	 * The lowest byte of the stack, which is its guard's. Without a class:
+	 * the end of a save area.
 	 */
 	char *low;
 	uintptr_t tcb;
-	uint32_t link_epoch;  /* fork epoch in which ld.so knows it */
-	uint8_t stack_colour; /* the stack's end: place_top in slot.c */
+	/* number of forks after which ld.so knows its TCB */
+	uint32_t link_epoch;
+	/* offset of the stack's end: place_top in slot.c */
+	uint8_t stack_colour;
 	bool has_user_stack;
-	bool is_prepared : 1;	  /* ld.so has made its TLS */
-	bool is_fresh : 1;	  /* no thread has used it since */
-	bool is_used : 1;	  /* a thread has run on it */
-	_Atomic bool keeps_stack; /* a caller has asked for its stack */
+	bool is_prepared : 1; /* ld.so has made its TLS */
+	/* no thread has used it since ld.so made its TLS */
+	bool is_fresh : 1;
+	bool is_used : 1; /* a thread has run on it */
+	/* a caller has asked for its stack's bounds */
+	_Atomic bool keeps_stack;
 };
 
 /* The lowest usable byte of the stack; the guard lies below it. */
 char *wf_slot_stack_low(const struct wf_slot *s);
 /*
- * The bytes from there to the end. In a stack of weft they include TLS and TCB.
+ * The size of the usable stack in bytes. In a stack of weft it includes TLS and
+ * TCB.
  */
 size_t wf_slot_stack_bytes(const struct wf_slot *s);
 char *wf_slot_stack_end(const struct wf_slot *s);
@@ -107,32 +115,35 @@ char *wf_slot_stack_end(const struct wf_slot *s);
 enum { WF_SLACK_UNIT = 64 };
 uint16_t wf_slot_slack(const struct wf_slot_class *class, size_t stack_bytes);
 /*
- * The bytes that the program has asked for, TLS and TCB included. They lie
- * below the stack's end.
+ * Returns the stack size that the program has asked for, in bytes, with TLS and
+ * TCB. So many bytes lie below the stack's end.
  */
 size_t wf_slot_asked_bytes(const struct wf_slot *s, uint16_t slack);
 size_t wf_slot_guard_bytes(const struct wf_slot *s);
-/* The whole block, guard included, as libc describes a stack. */
+/*
+ * The lowest byte and the size of the whole block, guard included, as libc
+ * describes a stack.
+ */
 char *wf_slot_block_low(const struct wf_slot *s);
 size_t wf_slot_block_bytes(const struct wf_slot *s);
 /*
- * The end of a save area for the thread, which is interrupted with its stack
- * pointer at sp; NULL if there is none. In a tight class it is at the low end
- * of the thread's stack if that is far from sp. Otherwise a new area is made.
- * The thread calls this in a signal handler.
+ * Returns the end of a save area for the thread, which was interrupted with its
+ * stack pointer at sp; NULL if there is none. In a tight class it is at the low
+ * end of the thread's stack if that is far from sp. Otherwise a new area is
+ * made. The thread calls this in a signal handler.
  */
 char *wf_slot_save_for(const struct wf_slot *s, uintptr_t sp);
 
 /*
- * The size of NPTL's default stack in bytes: that of the option, RLIMIT_STACK,
- * or 8 MiB.
+ * Returns the size of glibc's default stack in bytes: that of the option,
+ * RLIMIT_STACK, or 8 MiB.
  */
 size_t wf_slot_default_stack_bytes(void);
 
 /*
- * The class for stacks of at least stack_bytes with a guard of guard_bytes.
- * With stack_bytes 0, slots have TLS and TCB only, for a stack of the program.
- * NULL when there are too many classes.
+ * Returns the class for stacks of at least stack_bytes with a guard of
+ * guard_bytes. With stack_bytes 0, slots have TLS and TCB only, for a stack of
+ * the program. Returns NULL if there are too many classes.
  */
 struct wf_slot_class *wf_slot_class_get(size_t stack_bytes, size_t guard_bytes);
 
@@ -142,17 +153,20 @@ struct wf_slot_class *wf_slot_class_get(size_t stack_bytes, size_t guard_bytes);
  */
 bool wf_slot_class_serves(const struct wf_slot_class *c,
 			  const struct wf_slot_class *wanted);
-/* The slack of a thread that has a slot of `c` in place of one of `wanted`. */
+/*
+ * Returns the slack of a thread that wanted a slot of `wanted` and has one of
+ * `c`.
+ */
 uint16_t wf_slot_slack_in(const struct wf_slot_class *c,
 			  const struct wf_slot_class *wanted, uint16_t slack);
 
-/* Bytes of a save area. */
+/* Returns the size of a save area in bytes. */
 size_t wf_slot_save_bytes(void);
 
 /* Maps a new slot of the class. Returns 0 or -ENOMEM. */
 int wf_slot_map(struct wf_slot_class *class, struct wf_slot *ret_slot);
 
-/* Class number i, NULL if there are fewer. */
+/* Returns class number i; NULL if there are fewer. */
 struct wf_slot_class *wf_slot_class_at(uint32_t i);
 
 /*
@@ -161,23 +175,26 @@ struct wf_slot_class *wf_slot_class_at(uint32_t i);
  */
 void wf_slot_trim(const struct wf_slot *s);
 
-/* Code may be executed on the stacks of slots that are mapped from now on. */
+/* True if code may be executed on stacks: slots mapped from now on allow it. */
 extern _Atomic bool wf_slots_have_code;
 /*
- * If addr is on the slot's stack, and that is weft's, makes the stack
- * executable. Returns false if addr is not on it, or if the kernel refuses.
+ * Makes the slot's stack executable if addr is on it and it is weft's. Returns
+ * false if addr is not on it, or if the kernel refuses.
  */
 bool wf_slot_allow_code(const struct wf_slot *s, uintptr_t addr);
 
-/* The slot uses its own stack again: undoes wf_slot_use_stack. */
+/* Makes the slot use its own stack again: undoes wf_slot_use_stack. */
 void wf_slot_own_stack(struct wf_slot *s);
-/* The slot uses the program's stack of `bytes` at `low`. */
+/* Makes the slot use the program's stack of `bytes` at `low`. */
 void wf_slot_use_stack(struct wf_slot *s, void *low, size_t bytes);
 
-/* The stack's end, below which the first frame goes. */
+/* Returns the stack's end, below which the first frame goes. */
 void *wf_slot_stack_top(const struct wf_slot *s);
 
-/* Both slots have stacks of weft, of one class, and no thread runs on these. */
+/*
+ * Exchanges the stacks of two slots. Both have stacks of weft, of one class,
+ * and no thread runs on these.
+ */
 static inline void wf_slot_exchange_stacks(struct wf_slot *a, struct wf_slot *b)
 {
 	char *low = a->low;
@@ -188,7 +205,7 @@ static inline void wf_slot_exchange_stacks(struct wf_slot *a, struct wf_slot *b)
 	b->low = low;
 	b->stack_colour = colour;
 }
-/* The low end of the stack with which the slot was mapped. */
+/* Returns the low end of the stack with which the slot was mapped. */
 char *wf_slot_home(const struct wf_slot *s);
 /* Gives s the stack with which `of` was mapped. */
 void wf_slot_take_home(struct wf_slot *s, const struct wf_slot *of);
@@ -198,7 +215,9 @@ void wf_slot_take_home(struct wf_slot *s, const struct wf_slot *of);
  */
 size_t wf_slot_mapped(uint32_t *ret_nr);
 
-/* In a fork child: frees locks that lost threads may have held. */
+/*
+ * In a fork child: frees the locks, which threads of the parent may have held.
+ */
 void wf_slot_fork_child(void);
 
 #endif
