@@ -45,39 +45,39 @@
 enum {
 	/* About 0.5 us of polls between two checks of the clock. */
 	POLLS_PER_CLOCK = 16,
-	FAR_POLL_NS = 2 * 1000, /* AGENT-4 */
-	/* A change of the mask costs less than 1 % of this. */
+	FAR_POLL_NS = 2 * 1000, /* AGENT-4: limits cache misses */
+	/* A longer poll blocks signals, which costs less than 1 % of it. */
 	QUIET_AFTER_NS = 50 * 1000,
-	/* A shorter poll does not count involuntary switches. */
+	/* The kernel's count of involuntary switches is read from here on. */
 	SHORT_POLL_NS = 4 * 1000,
 	/*
-	 * Between two yields of the CPU while polling. Another carrier may wait
-	 * for this CPU, perhaps the carrier that will end the idle time.
+	 * Time between two yields of the CPU while polling. Another carrier may
+	 * wait for this CPU, perhaps the carrier that will end the idle time.
 	 * Without yields two processes on two CPUs each got a fifth of their
 	 * native rate. A yield takes 0.3 us if no other kernel thread waits.
 	 */
 	YIELD_AFTER_NS = 8 * 1000,
-	/* So long a gap between clock checks hints at a lost CPU. */
+	/* A longer time between clock checks hints at a lost CPU. */
 	GAP_NS = 5 * 1000,
 };
 
 static bool has_cpu_to_spare;
-static _Atomic uint32_t policy_epoch; /* AGENT-5 */
+static _Atomic uint32_t policy_epoch; /* counts policies: AGENT-5 */
 
-/* One idle time of a VP. */
+/* One idle time of a VP. Times are of CLOCK_MONOTONIC. */
 struct idle {
 	bool has_begun, has_polled, has_slept;
-	bool was_woken;		  /* from its last sleep, by another thread */
+	bool was_woken;		  /* another thread ended its last sleep */
 	bool was_tried;		  /* polled as long as the policy allows */
 	bool was_timed;		  /* the VP's own first timer ended it */
-	uint32_t epoch, policy;	  /* at its begin */
-	uint32_t nr_watched;	  /* wf_words_nr_watched at its begin */
-	int64_t begin_ns, end_ns; /* of polling */
+	uint32_t epoch, policy;	  /* when the idle time began */
+	uint32_t nr_watched;	  /* wf_words_nr_watched then */
+	int64_t begin_ns, end_ns; /* of the poll */
 	int64_t came_ns;	  /* when the wakeup or deadline came */
 	int64_t seen_ns;	  /* last check of the clock */
 	int64_t far_ns;		  /* last check of other VPs' queues */
 	int64_t yield_ns;	  /* last yield of the CPU */
-	bool had_gap;		  /* while it polled */
+	bool had_gap;		  /* a gap above GAP_NS in the poll */
 	long nr_involuntary;	  /* at SHORT_POLL_NS; -1: not read */
 };
 
@@ -122,7 +122,7 @@ int wf_agent_set(uint32_t policy, uint32_t agents)
 void wf_agent_rouse(void)
 {
 	atomic_fetch_add(&policy_epoch, 1);
-	wf_fence_seq_cst(); /* AGENT-5 */
+	wf_fence_seq_cst(); /* AGENT-5: before the wakes */
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++)
 		wf_idle_wake(&wf_sched.vps[i]);
 }
@@ -143,7 +143,7 @@ static bool has_signal_work(struct wf_carrier *c)
 	return wf_load_relaxed(&c->signal_slot.nr) != 0;
 }
 
-/* AGENT-2: for polling. */
+/* Blocks signals for a poll (AGENT-2). */
 static void quiet(struct wf_carrier *c)
 {
 	wf_carrier_set_mask(c, wf_words_has_slots() ?
@@ -151,7 +151,7 @@ static void quiet(struct wf_carrier *c)
 				       UINT64_MAX);
 }
 
-/* AGENT-2: for sleep. Earlier signals are in the slot. */
+/* Blocks all signals for a sleep (AGENT-2). */
 static void block_all(struct wf_carrier *c)
 {
 	wf_carrier_set_mask(c, UINT64_MAX);
@@ -165,7 +165,7 @@ static void check_signals(struct wf_carrier *c)
 
 /* --- wait words ----------------------------------------------------------- */
 
-/* Prepares c's mask. Returns whether c may poll addresses that may fault. */
+/* Prepares c's mask. True if c may poll addresses that may fault. */
 static bool prepare_poll(struct wf_carrier *c)
 {
 	if (wf_words_has_slots() && !wf_words_carrier_can_fault(c))
@@ -196,7 +196,7 @@ static int64_t worth_ns(void)
 static void begin_idle(struct idle *idle, struct wf_vp *vp)
 {
 	*idle = (struct idle){ .has_begun = true, .nr_involuntary = -1 };
-	/* Before the policy: a change in between counts as new. */
+	/* Read before the policy: a change in between counts as new. */
 	idle->epoch = wf_load_acquire(&policy_epoch);
 	idle->policy = wf_load_relaxed(&wf_sched.wait_policy);
 	if (!may_poll(idle))
@@ -226,7 +226,7 @@ static bool try_poll(struct idle *idle, struct wf_vp *vp)
 	return true;
 }
 
-/* Charges the time polled since the last check of the clock. */
+/* Adds the time since the last check of the clock to vp->polled_ns. */
 static void count_polled(struct idle *idle, struct wf_vp *vp, int64_t now)
 {
 	int64_t ns = now - idle->seen_ns;
@@ -241,7 +241,7 @@ static void count_polled(struct idle *idle, struct wf_vp *vp, int64_t now)
 
 /*
  * Polls the remote and the injection queue, signals, wait words, this VP's
- * timers, and other VPs' stealable work. False if the time is up.
+ * timers, and other VPs' stealable work. Returns false if the time is up.
  */
 static bool poll(struct wf_carrier *c, struct wf_vp *vp, struct idle *idle)
 {
@@ -284,8 +284,8 @@ static bool poll(struct wf_carrier *c, struct wf_vp *vp, struct idle *idle)
 }
 
 /*
- * Did another kernel thread run on the poller's CPU? The kernel is asked only
- * if there was a gap, since a runnable thread waits meanwhile.
+ * Notes whether another kernel thread ran on the poller's CPU. Asks the kernel
+ * only if there was a gap, since a runnable thread waits meanwhile.
  */
 static void check_disturbance(struct idle *idle, struct wf_vp *vp)
 {
@@ -297,16 +297,16 @@ static void check_disturbance(struct idle *idle, struct wf_vp *vp)
 						       idle->nr_involuntary);
 }
 
-/* The polling time is up. */
+/* Called when the time for polling is over and no work has come. */
 static void end_poll(struct idle *idle, struct wf_vp *vp)
 {
 	idle->was_tried = true;
 	check_disturbance(idle, vp);
-	wf_idle_poll_end(vp); /* AGENT-3 */
+	wf_idle_poll_end(vp); /* AGENT-3: before the sleep */
 }
 
 /*
- * The length of the idle time for the spin budget. If the VP's timer ended it,
+ * Returns the idle time for the spin budget, in ns. If the VP's timer ended it,
  * it counts as too long to poll: a sleep until a known deadline needs no waker.
  *
  * If the monitor found a changed word, the time of the change is unknown, since
@@ -324,7 +324,7 @@ static int64_t idle_ns(const struct idle *idle, const struct wf_vp *vp)
 	return a_little_more < worth_ns() ? a_little_more : worth_ns();
 }
 
-/* There is a thread to run: the idle time ends. */
+/* Ends the idle time: there is a thread to run. */
 static void end_idle(struct idle *idle, struct wf_carrier *c, struct wf_vp *vp)
 {
 	if (!idle->has_begun)
@@ -333,10 +333,10 @@ static void end_idle(struct idle *idle, struct wf_carrier *c, struct wf_vp *vp)
 	if (vp->is_poller)
 		check_disturbance(idle, vp);
 	if (idle->has_polled) {
-		wf_idle_poll_leave(vp); /* AGENT-3 */
+		wf_idle_poll_leave(vp); /* AGENT-3: before the thread runs */
 		wf_cpu_time_charge(c, NULL);
 	}
-	/* The spin budget was right if work ended the poll. */
+	/* If work ended the poll, the spin budget was right and stays. */
 	if (may_poll(idle) && (idle->has_slept || idle->was_timed))
 		wf_spin_budget_end(&vp->spin_budget, idle_ns(idle, vp),
 				   worth_ns());
@@ -350,7 +350,7 @@ static void sleep_idle(struct wf_carrier *c, struct wf_vp *vp,
 	block_all(c);
 	if (has_signal_work(c))
 		return;
-	/* No VP polls: ends the waits of WF_WORD_POLLED. */
+	/* With no VP polling, waits with WF_WORD_POLLED must end. */
 	if (wf_words_has_polled() &&
 	    wf_load_relaxed(&wf_sched.nr_pollers) == 0 &&
 	    wf_words_end_polled(&c->idle_self) > 0)
@@ -358,7 +358,7 @@ static void sleep_idle(struct wf_carrier *c, struct wf_vp *vp,
 	vp->sleeps_in_ring = wf_load_relaxed(&vp->nr_requests) != 0;
 	wf_idle_begin(vp);
 	deadline = wf_timers_earliest(vp);
-	/* AGENT-1, AGENT-5 */
+	/* AGENT-1, AGENT-5: checks once more before the sleep. */
 	if (!wf_queue_has_work(vp) && !is_policy_new(idle)) {
 		wf_count_own(&vp->counters, sleeps);
 		idle->has_slept = true;
@@ -412,9 +412,9 @@ static struct wf_thread *find_thread(struct wf_carrier *c, struct wf_vp *vp)
 }
 
 /*
- * Must the monitor wake, since vp gets busy? It must for runnable threads,
- * requests in the kernel, wait words and the poller role. It need not for the
- * usual thread, which runs for some microseconds and waits again.
+ * True if the monitor has to wake because vp gets busy: for runnable threads,
+ * requests in the kernel, wait words and the poller role. The usual thread runs
+ * for some microseconds and waits again: it needs no monitor.
  */
 static bool needs_monitor(const struct wf_vp *vp)
 {
@@ -447,8 +447,8 @@ static void begin_run(struct run *run, const struct idle *idle,
 }
 
 /*
- * A thread that ran for 3 times the cost of a wake is worth a wake the next
- * time, too. This is a hint: the thread may have blocked and run again.
+ * Marks a thread that ran for 3 times the cost of a wake as worth a wake the
+ * next time, too. A hint: it may have blocked and run again.
  */
 static void end_run(struct run *run, const struct wf_vp *vp)
 {

@@ -9,7 +9,10 @@
 
 #include "os/kthread.h"
 
-/* A revocation costs a few us, and a lock 5 ns: BIASED-5. */
+/*
+ * After so many locks without a revocation, about 40 us, the owner takes the
+ * table. A revocation costs a few us, and a lock 5 ns: BIASED-5.
+ */
 enum { LOCKS_BEFORE_OWN = 8192 };
 
 struct wf_biased wf_biased;
@@ -19,8 +22,8 @@ void wf_biased_init(uint32_t nr_vps)
 	bool is_biased = nr_vps == 1 && wf_os_membarrier() == 0;
 
 	/*
-	 * Otherwise the state is LOCKS, and revoking threads count themselves
-	 * from the beginning.
+	 * With more VPs the state is NEVER. With one it starts as LOCKS, and
+	 * revoking threads count themselves from the beginning.
 	 */
 	if (!is_biased)
 		wf_store_relaxed(&wf_biased.state, WF_BIASED_NEVER);
@@ -31,7 +34,7 @@ void wf_biased_fork_child(void)
 	wf_biased = (struct wf_biased){ 0 };
 }
 
-/* BIASED-3, BIASED-4 */
+/* Gives the owner the table. BIASED-3, BIASED-4 */
 static void own_table(void)
 {
 	uint32_t state = WF_BIASED_LOCKS;
@@ -41,8 +44,8 @@ static void own_table(void)
 		return;
 	wf_fence_seq_cst(); /* pairs with the counting in begin_revoker */
 	/*
-	 * acquire: the writes of revoking threads; pairs with
-	 * wf_biased_end_revoker.
+	 * acquire: reads the writes of revoking threads; pairs with the release
+	 * in wf_biased_end_revoker.
 	 */
 	if (wf_load_acquire(&wf_biased.nr_revokers) == 0)
 		return;
@@ -50,7 +53,7 @@ static void own_table(void)
 	wf_cas_acq_rel(&wf_biased.state, &state, WF_BIASED_LOCKS);
 }
 
-/* BIASED-2 */
+/* Takes the table back from the owner. BIASED-2 */
 static WF_COLD void revoke(void)
 {
 	struct wf_spin *inside = &wf_sched.vps[0].inside;
@@ -61,7 +64,8 @@ static WF_COLD void revoke(void)
 		wf_os_pass_barrier();
 		wf_spin_lock(inside, WF_RANK_BUCKET);
 		wf_spin_unlock(inside);
-		/* release: pairs with begin_revoker. */
+		/* release: publishes the owner's writes; pairs with the acquire
+		 * in begin_revoker. */
 		wf_store_release(&wf_biased.state, WF_BIASED_LOCKS);
 	}
 	wf_spin_unlock(&wf_biased.lock);
@@ -73,7 +77,8 @@ static void begin_revoker(void)
 
 	/* seq_cst: before the check of the state (BIASED-3). */
 	atomic_fetch_add(&wf_biased.nr_revokers, 1);
-	/* acquire: the owner has left its bucket; pairs with revoke. */
+	/* acquire: the owner has left its bucket; pairs with the release in
+	 * revoke. */
 	state = wf_load_acquire(&wf_biased.state);
 	if (state == WF_BIASED_OWNED || state == WF_BIASED_REVOKED)
 		revoke();
@@ -96,7 +101,8 @@ void wf_biased_end_revoker(struct wf_spin *lock)
 {
 	wf_spin_unlock(lock);
 	if (wf_load_relaxed(&wf_biased.state) != WF_BIASED_NEVER)
-		/* release: pairs with the acquire in own_table. */
+		/* release: publishes this thread's writes; pairs with the
+		 * acquire in own_table. */
 		atomic_fetch_sub_explicit(&wf_biased.nr_revokers, 1,
 					  memory_order_release);
 }

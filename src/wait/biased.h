@@ -53,9 +53,10 @@ enum wf_biased_state {
 };
 
 struct wf_biased {
-	_Atomic uint32_t state;	      /* enum wf_biased_state */
-	_Atomic uint32_t nr_revokers; /* BIASED-3; unused in NEVER */
-	struct wf_spin lock;	      /* of the thread that revokes */
+	_Atomic uint32_t state; /* enum wf_biased_state */
+	/* revoking threads: BIASED-3; unused in NEVER */
+	_Atomic uint32_t nr_revokers;
+	struct wf_spin lock; /* held while a thread revokes */
 } WF_ALIGNED(WF_CACHE_LINE);
 
 extern struct wf_biased wf_biased;
@@ -65,15 +66,15 @@ void wf_biased_init(uint32_t nr_vps);
 void wf_biased_fork_child(void);
 
 /*
- * As wf_spin_lock, if wf_biased_begin returns false. vp is NULL in a revoking
- * thread.
+ * Locks as wf_spin_lock, when wf_biased_begin has returned false. vp is NULL in
+ * a revoking thread.
  */
 WF_NOINLINE void wf_biased_lock_slow(struct wf_vp *vp, struct wf_spin *lock);
 WF_NOINLINE void wf_biased_end_revoker(struct wf_spin *lock);
 
 /*
- * in_runtime set; vp is the caller's VP, or NULL. True: the caller may pass
- * without a lock, until it unlocks `inside`.
+ * Begins to use a bucket. Returns true if the caller needs no lock until it
+ * unlocks `inside`. vp is the caller's VP, or NULL. in_runtime set.
  */
 WF_INLINE bool wf_biased_begin(struct wf_vp *vp)
 {
@@ -81,7 +82,8 @@ WF_INLINE bool wf_biased_begin(struct wf_vp *vp)
 		return false;
 	wf_store_relaxed(&vp->inside.word, WF_SPIN_LOCKED(WF_RANK_BUCKET));
 	wf_compiler_barrier(); /* BIASED-2; membarrier orders the CPU. */
-	/* acquire: the writes of revoking threads; pairs with revoke. */
+	/* acquire: reads the writes of revoking threads; pairs with the release
+	 * in revoke. */
 	if (WF_LIKELY(wf_load_acquire(&wf_biased.state) == WF_BIASED_OWNED)) {
 		wf_rank_check(WF_RANK_BUCKET);
 		wf_rank_taken(WF_RANK_BUCKET);
@@ -102,7 +104,8 @@ WF_INLINE void wf_biased_lock(struct wf_vp *vp, struct wf_spin *lock)
 }
 
 /*
- * The caller is at a bucket. May it pass all other buckets without locks, too?
+ * True if the caller, which is at a bucket, may pass all other buckets without
+ * locks, too.
  */
 static inline bool wf_biased_is_alone(const struct wf_vp *vp)
 {
@@ -115,7 +118,8 @@ static inline void wf_biased_unlock(struct wf_vp *vp, struct wf_spin *lock)
 		wf_biased_end_revoker(lock);
 		return;
 	}
-	/* If the caller passed without the lock, it is 0 and stays 0. */
+	/* If the caller took no lock, the word is 0, and unlocking leaves it
+	 * so. */
 	wf_spin_unlock(lock);
 	/* release: pairs with the acquire in revoke. */
 	wf_spin_unlock(&vp->inside);

@@ -6,10 +6,10 @@
  *     ...
  *     wf_signals_open(t, mask);
  *
- * On a carrier in_runtime defers the program's handlers, so both do nothing. On
- * other kernel threads nothing defers a handler. It could interrupt the holder
- * of a lock and then wait for that lock. So the kernel blocks all signals there
- * meanwhile.
+ * On a carrier both do nothing: in_runtime defers the program's handlers there.
+ * On other kernel threads nothing defers a handler. It could interrupt the
+ * holder of a lock and then wait for that lock. So the kernel blocks all
+ * signals there meanwhile.
  */
 #ifndef WEFT_WAIT_CLOSED_H
 #define WEFT_WAIT_CLOSED_H

@@ -19,8 +19,8 @@ int wf_sleep_until(int64_t deadline_ns)
 	int err;
 
 	/*
-	 * The word is the thread's index in the table. The indices of other
-	 * sleepers are close to it, and so are their buckets.
+	 * The word that the thread waits on is its own index in the table. The
+	 * indices of other sleepers are close to it, and so are their buckets.
 	 */
 	do {
 		err = wf_ufutex_wait(WF_WAIT_SLEEP, &t->index, t->index,

@@ -17,9 +17,9 @@
 #include "sched/runtime.h"
 
 /*
- * The result of a wait with a deadline that ended with err. As in the kernel,
- * any handler that ran since nr_handlers was read ends it, also with
- * SA_RESTART.
+ * Converts the result `err` of a wait with a deadline to that of a sleep. As in
+ * the kernel, a handler that ran since nr_handlers was read ends the sleep,
+ * also one with SA_RESTART.
  */
 static inline int wf_sleep_result(int err, uint32_t nr_handlers)
 {
@@ -41,8 +41,8 @@ int wf_deadline_from_abs(clockid_t clock, const struct timespec *ts,
 			 int64_t *ret_deadline_ns);
 
 /*
- * Converts a time from now. Returns -EINVAL for negative and malformed times. A
- * NULL ts is WF_FOREVER.
+ * Converts a relative time to a deadline. Returns -EINVAL for negative and
+ * malformed times. A NULL ts is WF_FOREVER.
  */
 int wf_deadline_from_rel(const struct timespec *ts, int64_t *ret_deadline_ns);
 

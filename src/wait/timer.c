@@ -39,15 +39,23 @@
 #include "sched/table.h"
 #include "wait/ufutex_internal.h"
 
-/* Timers that one wf_timers_fire takes: then the caller does other work. */
+/*
+ * How many timers wf_timers_fire takes at most: then its caller does other
+ * work.
+ */
 enum { MAX_FIRED = 256 };
-/* The first and the last odd key; INT64_MAX means none. */
+/*
+ * The first and the last key that is odd, so of a deadline on CLOCK_REALTIME
+ * (TIMER-4). INT64_MAX as a key means that there is no deadline.
+ */
 #define FIRST_WALL_KEY 1LL
 #define LAST_WALL_KEY (INT64_MAX - 2)
 
 static struct wf_timers *all_timers;
-static struct wf_spin clock_lock = WF_SPIN_INIT; /* before the heaps' locks */
-static _Atomic bool wants_watch, is_watched;	 /* TIMER-6 */
+/* taken before a heap's lock */
+static struct wf_spin clock_lock = WF_SPIN_INIT;
+/* TIMER-6: is the clock watched? */
+static _Atomic bool wants_watch, is_watched;
 
 int wf_timers_make_room(uint32_t nr_threads)
 {
@@ -56,7 +64,8 @@ int wf_timers_make_room(uint32_t nr_threads)
 	for (uint32_t i = 0; i < wf_sched.nr_vps && err == 0; i++) {
 		struct wf_timers *timers = wf_sched.vps[i].timers;
 
-		if (timers == NULL) /* the runtime is about to start */
+		/* not made yet: the runtime is about to start */
+		if (timers == NULL)
 			continue;
 		wf_spin_lock(&timers->lock, WF_RANK_TIMERS);
 		err = wf_heap_reserve(&timers->heap, nr_threads);
@@ -66,8 +75,8 @@ int wf_timers_make_room(uint32_t nr_threads)
 }
 
 /*
- * Measures by how many ns CLOCK_REALTIME is ahead: between *ret_least and
- * *ret_most, the closest of TIMES readings.
+ * Measures how many ns CLOCK_REALTIME is ahead of CLOCK_MONOTONIC. The result
+ * is between *ret_least and *ret_most, the closest of TIMES readings.
  */
 static void measure(int64_t *ret_least, int64_t *ret_most)
 {
@@ -105,8 +114,8 @@ int wf_timers_init(void)
 		struct wf_timers *timers = &all_timers[i];
 
 		/*
-		 * A fork child: the parent may have been growing the heap, so
-		 * leave its memory.
+		 * In a fork child the old memory of the heap stays unused: the
+		 * parent may have been growing it.
 		 */
 		wf_heap_init(&timers->heap, wf_os_regrow);
 		timers->lock = WF_SPIN_INIT;
@@ -167,7 +176,10 @@ static int64_t move_wall(int64_t key, int64_t by)
 	return wall_key(moved);
 }
 
-/* Returns true if the heap's first deadline is earlier than before. */
+/*
+ * Sets the heap's wall_offset and moves the deadlines on CLOCK_REALTIME.
+ * Returns true if the heap's first deadline is earlier now.
+ */
 static bool set_offset(struct wf_timers *timers, int64_t offset)
 {
 	int64_t before;
@@ -176,7 +188,7 @@ static bool set_offset(struct wf_timers *timers, int64_t offset)
 	wf_spin_lock(&timers->lock, WF_RANK_TIMERS);
 	before = wf_heap_min_key(&timers->heap);
 	wf_heap_rekey(&timers->heap, move_wall, timers->wall_offset - offset);
-	timers->wall_offset = offset; /* TIMER-4 */
+	timers->wall_offset = offset; /* TIMER-4: in one step with the keys */
 	update_earliest_locked(timers);
 	is_earlier = wf_heap_min_key(&timers->heap) < before;
 	wf_spin_unlock(&timers->lock);
@@ -191,7 +203,7 @@ static void set_offset_of_all(int64_t offset)
 		if (!set_offset(&all_timers[i], offset))
 			continue;
 		any_is_earlier = true;
-		/* Pairs with the sleeper's fence (IDLE-2). */
+		/* pairs with the fence of a VP that goes to sleep (IDLE-2) */
 		wf_fence_seq_cst();
 		wf_idle_wake(&wf_sched.vps[i]);
 	}
@@ -208,7 +220,8 @@ void wf_timers_check_clock(void)
 	least &= ~1LL;
 	offset = all_timers[0].wall_offset;
 	if (offset < least || offset > most)
-		set_offset_of_all(least); /* TIMER-5 */
+		/* TIMER-5: never above the true offset */
+		set_offset_of_all(least);
 	wf_spin_unlock(&clock_lock);
 }
 
@@ -224,12 +237,12 @@ void wf_timers_set_watched(bool is)
 
 static WF_COLD void check_unwatched(void)
 {
-	wf_timers_check_clock(); /* TIMER-6 */
+	wf_timers_check_clock(); /* TIMER-6: no thread watches the clock */
 	if (!atomic_exchange(&wants_watch, true))
 		wf_idle_wake_monitor();
 }
 
-/* TIMER-4 */
+/* Returns the key of a deadline. TIMER-4 */
 static int64_t key_of_locked(const struct wf_timers *timers,
 			     int64_t deadline_ns)
 {
@@ -243,7 +256,7 @@ static int64_t key_of_locked(const struct wf_timers *timers,
 	return wall_key(key);
 }
 
-/* TIMER-5 */
+/* True if the deadline of an odd key has not come. TIMER-5 */
 static bool is_too_early_locked(const struct wf_timers *timers, int64_t key)
 {
 	return is_wall(key) && key != FIRST_WALL_KEY &&
@@ -259,11 +272,11 @@ int64_t wf_timer_add(struct wf_thread *t, int64_t deadline_ns)
 
 	if (wf_deadline_is_wall(deadline_ns) && !wf_load_relaxed(&is_watched))
 		check_unwatched();
-	t->timer_vp = (uint16_t)t->vp->id; /* TIMER-1 */
+	t->timer_vp = (uint16_t)t->vp->id; /* TIMER-1: names the heap */
 	wf_spin_lock(&timers->lock, WF_RANK_TIMERS);
 	key = key_of_locked(timers, deadline_ns);
 	WF_CHECK(wf_heap_push(&timers->heap, key, t, &t->timer_index) == 0,
-		 "more timers than threads"); /* TIMER-3 */
+		 "more timers than threads"); /* TIMER-3: there is room */
 	update_earliest_locked(timers);
 	wf_spin_unlock(&timers->lock);
 	return key;
@@ -282,7 +295,8 @@ void wf_timer_remove(struct wf_thread *t)
 }
 
 /*
- * NULL if no timer is due, or if the clock was set back before the first one.
+ * Takes the first due timer out of the heap. Returns NULL if no timer is due,
+ * or if the clock was set back before the first one.
  */
 static struct wf_thread *take_due(struct wf_timers *timers, int64_t now_ns,
 				  uint64_t *ret_generation,
@@ -297,7 +311,8 @@ static struct wf_thread *take_due(struct wf_timers *timers, int64_t now_ns,
 		*ret_was_set_back = true;
 	} else if (key <= now_ns) {
 		t = wf_heap_pop(&timers->heap);
-		*ret_generation = t->wait_generation; /* TIMER-2 */
+		/* TIMER-2: that of the deadline */
+		*ret_generation = t->wait_generation;
 		update_earliest_locked(timers);
 	}
 	wf_spin_unlock(&timers->lock);

@@ -14,13 +14,19 @@
 #include "base/heap.h"
 #include "sched/vp.h"
 
-/* For wait/timer.c, and for readers outside the process. */
+/*
+ * The timers of one VP. Read only by wait/timer.c, and by readers outside the
+ * process.
+ */
 struct wf_timers {
 	struct wf_spin lock;
-	struct wf_heap heap; /* under lock */
-	/* TIMER-4; ns; under lock, and clock_lock to write */
+	struct wf_heap heap; /* all fields but `earliest`: under the lock */
+	/* CLOCK_REALTIME minus CLOCK_MONOTONIC in ns (TIMER-4). Under the lock;
+	 * a writer also has clock_lock. */
 	int64_t wall_offset;
-	_Atomic int64_t earliest; /* under lock; any thread reads */
+	/* the first deadline in ns; written under the lock, read by any
+	 * thread */
+	_Atomic int64_t earliest;
 } WF_ALIGNED(WF_CACHE_LINE);
 
 /* Makes the heaps of all VPs, or empties them in a fork child. */
@@ -30,7 +36,7 @@ int wf_timers_init(void);
  * of threads grows (TIMER-3). Returns 0 or -ENOMEM.
  */
 int wf_timers_make_room(uint32_t nr_threads);
-/* Releases the memory. No VP runs, and no timer is set. */
+/* Releases the memory of the heaps. No VP runs, and no timer is set. */
 void wf_timers_fini(void);
 
 /*
@@ -46,15 +52,15 @@ int64_t wf_timer_add(struct wf_thread *t, int64_t deadline_ns);
 void wf_timer_remove(struct wf_thread *t);
 
 /*
- * CLOCK_MONOTONIC ns of the first deadline, INT64_MAX if there is none. Any
- * thread.
+ * Returns the first deadline in ns of CLOCK_MONOTONIC, INT64_MAX if there is
+ * none. Any thread.
  */
 int64_t wf_timers_earliest(const struct wf_vp *vp);
 
 /*
  * Ends the waits with a deadline at or before now_ns: at most 256 at a time, so
- * that the caller gets to its other work. `me` as in wf_ready_woken. Returns
- * how many waits ended.
+ * that the caller gets to its other work. `me` is as in wf_ready_woken. Returns
+ * the number of waits ended.
  */
 uint32_t wf_timers_fire(struct wf_vp *vp, int64_t now_ns, struct wf_thread *me);
 
@@ -65,13 +71,13 @@ uint32_t wf_timers_fire(struct wf_vp *vp, int64_t now_ns, struct wf_thread *me);
  */
 void wf_timers_check_clock(void);
 /*
- * Has any thread waited for a time of CLOCK_REALTIME? The first such wait wakes
- * the monitor.
+ * True if any thread has waited for a time of CLOCK_REALTIME. The first such
+ * wait wakes the monitor.
  */
 bool wf_timers_want_watch(void);
 /*
- * Is there a caller that calls wf_timers_check_clock each time the clock is
- * set?
+ * Tells whether there is a caller that calls wf_timers_check_clock each time
+ * the clock is set.
  */
 void wf_timers_set_watched(bool is);
 

@@ -70,7 +70,7 @@ static void unlock_after_switch(struct wf_carrier *c, void *bucket)
 	struct wf_vp *vp = wf_load_relaxed(&c->vp);
 
 	WF_ASSUME(vp != NULL);		/* t had it, and a switch keeps it */
-	wf_biased_unlock(vp, &b->lock); /* UFUTEX-2 */
+	wf_biased_unlock(vp, &b->lock); /* UFUTEX-2: saved */
 }
 
 static WF_NOINLINE struct wf_thread *take_of_words(struct wf_thread *t,
@@ -83,8 +83,8 @@ static WF_NOINLINE struct wf_thread *take_of_words(struct wf_thread *t,
 }
 
 /*
- * The thread to run next while t holds b, or NULL. It is t if t waits for a
- * word that has changed.
+ * Returns the thread to run next while t holds b, or NULL. It may be t: if t
+ * waits for a word that has changed.
  */
 static WF_NOINLINE struct wf_thread *pick_any(struct wf_thread *t,
 					      struct wf_bucket *b)
@@ -105,7 +105,7 @@ switch_away(struct wf_thread *t, struct wf_bucket *b, struct wf_thread *next)
 		return wf_switch_to(t, next, unlock_after_switch, b);
 	if (next == NULL)
 		return wf_switch_to_carrier(t, unlock_after_switch, b);
-	wf_biased_unlock(t->vp, &b->lock); /* its wait is over */
+	wf_biased_unlock(t->vp, &b->lock); /* next is t: its wait is over */
 	return t;
 }
 
@@ -122,7 +122,7 @@ static WF_NOINLINE void park_timed(struct wf_thread *t, struct wf_bucket *b,
 	wf_timer_remove(t);
 }
 
-/* Returns t, as wf_switch_to does. */
+/* Parks t, which holds b. Returns t, as wf_switch_to does. */
 WF_INLINE struct wf_thread *
 park_multiplexed(struct wf_thread *t, struct wf_vp *vp, struct wf_bucket *b,
 		 int64_t deadline_ns, struct wf_thread *next)
@@ -145,7 +145,7 @@ static WF_NOINLINE bool may_interrupt(struct wf_thread *t)
 	return !t->wait_is_firm && wf_upcall.wait_is_interrupted(t);
 }
 
-/* Is a signal or a cancellation pending that the runtime's exit delivers? */
+/* True if a signal or cancellation is pending that has to end the wait. */
 static bool is_interrupted(struct wf_thread *t)
 {
 	return WF_UNLIKELY(wf_load_relaxed(&t->exit_work) != 0 ||
@@ -163,7 +163,7 @@ static int sleep_in_kernel(struct wf_thread *t, const void *shared,
 }
 
 /*
- * Bound and foreign threads sleep in the kernel, in this function. A signal
+ * Parks a bound or foreign thread, which sleeps in the kernel here. A signal
  * that was deferred before the sleep has closed the kernel's mask. It would
  * stay pending for the whole sleep, so is_interrupted ends the wait. A signal
  * that comes later runs its handler at once, which ends the wait.
@@ -178,7 +178,7 @@ park_kernel_thread(struct wf_thread *t, struct wf_bucket *b,
 
 	wf_store_relaxed(&t->kernel_word, 0);
 	wf_bucket_unlock(t, b, hold);
-	/* acquire: pairs with the release in wake_kernel_thread. */
+	/* acquire: the waker's writes; pairs with wake_kernel_thread. */
 	while (wf_load_acquire(&t->kernel_word) == 0) {
 		int err = -EINTR;
 
@@ -195,7 +195,7 @@ park_kernel_thread(struct wf_thread *t, struct wf_bucket *b,
 			wf_ufutex_end_wait(t, generation, err, t);
 	}
 	if (was_woken)
-		t->wait_result = 0; /* the waker has counted it */
+		t->wait_result = 0; /* woken: the waker has counted it */
 }
 
 /* Returns why the wait must not begin, or 0. */
@@ -203,7 +203,7 @@ WF_INLINE int refusal_locked(struct wf_thread *t, const struct wf_wait *w)
 {
 	const _Atomic uint32_t *word = w->addr;
 
-	/* UFUTEX-5 */
+	/* UFUTEX-5: compares under the bucket's lock. */
 	if (w->commit == NULL && !w->is_compared &&
 	    wf_load_relaxed(word) != w->expected)
 		return -EAGAIN;
@@ -225,7 +225,7 @@ static WF_NOINLINE int refuse(struct wf_thread *t, struct wf_bucket *b,
 	return refusal;
 }
 
-/* No function gets a pointer to *w here, so its fields stay in registers. */
+/* Begins the wait. No function gets a pointer to *w: it is in registers. */
 WF_INLINE int wait_locked(struct wf_thread *t, struct wf_bucket *b,
 			  struct wf_bucket_hold hold, const struct wf_wait *w)
 {
@@ -235,7 +235,7 @@ WF_INLINE int wait_locked(struct wf_thread *t, struct wf_bucket *b,
 		return refuse(t, b, hold, w->next, refusal);
 	t->wait_addr = w->addr;
 	t->wait_bits = w->bits;
-	t->wait_generation++; /* UFUTEX-4 */
+	t->wait_generation++; /* UFUTEX-4: a new wait */
 	t->wait_since = wf_monitor_time();
 	t->wait_kind = (uint8_t)w->kind;
 	wf_bucket_add_locked(b, t);
@@ -255,7 +255,7 @@ WF_LINK_INLINE int wf_ufutex_wait_locked(struct wf_thread *t,
 	return wait_locked(t, b, hold, w);
 }
 
-/* One wait, in the runtime. Returns its result. */
+/* Waits once. The caller is in the runtime. Returns the result. */
 WF_INLINE int wait_in(struct wf_thread *t, const struct wf_wait *w)
 {
 	struct wf_thread *waiter = wf_apart(t);
@@ -266,9 +266,9 @@ WF_INLINE int wait_in(struct wf_thread *t, const struct wf_wait *w)
 }
 
 /*
- * Ends the outer wait: its kernel sleep is interrupted by the handler that runs
- * now. The outer wait's waker may not yet have stored kernel_word. It would
- * store it during the wait that begins next, so wait for it first (UFUTEX-7).
+ * Ends t's outer wait: the handler that runs now has interrupted its sleep in
+ * the kernel. The outer wait's waker may not yet have stored kernel_word. It
+ * would store it during the wait that begins next: wait for it (UFUTEX-7).
  */
 static void end_kernel_wait(struct wf_thread *t)
 {
@@ -288,9 +288,9 @@ static void write_note(struct wf_ufutex_note *note, int32_t result,
 }
 
 /*
- * The caller may be a handler that interrupts the kernel sleep of an outer
- * wait. The outer wait is ended, and its result kept until the inner wait is
- * over (UFUTEX-7).
+ * Waits on a bound or foreign thread. The caller may be a handler that has
+ * interrupted the kernel sleep of an outer wait. Then it ends the outer wait,
+ * and keeps its result until the inner wait is over (UFUTEX-7).
  */
 static WF_COLD int wait_in_kernel(struct wf_thread *t, const struct wf_wait *w)
 {
@@ -336,9 +336,9 @@ int wf_ufutex_result(struct wf_thread *t, int result)
 		t->at_cancel_point = false;
 		return -ECANCELED;
 	}
-	if (!wf_is_started()) /* the kernel restarts or not, by SA_RESTART */
+	if (!wf_is_started()) /* the kernel restarts the call, or not */
 		return result;
-	/* -ERESTART: a handler with SA_RESTART ran, or none. */
+	/* -ERESTART: a handler with SA_RESTART ran, or no handler. */
 	return t->interrupted ? -EINTR : -ERESTART;
 }
 
@@ -351,7 +351,7 @@ WF_INLINE int wait_as(const struct wf_wait *w, bool is_starving)
 	if (is_starving)
 		t->is_starving = true;
 	if (WF_LIKELY(t->kind == WF_THREAD_MULTIPLEXED)) {
-		t->wait_was_moved = false; /* also if refused */
+		t->wait_was_moved = false; /* even if the wait is refused */
 		result = wait_in(t, w);
 		if (w->note != NULL)
 			write_note(w->note, result, t->wait_was_moved);

@@ -54,44 +54,47 @@ int wf_ufutex_wait(enum wf_wait_kind kind, const void *addr, uint32_t expected,
  * it before any handler runs.
  */
 struct wf_ufutex_note {
-	int32_t result; /* as a wait returns it; -EINTR for all but wakes,
-			 * -EAGAIN and -ETIMEDOUT */
-	bool was_moved; /* requeued to another word */
-	bool is_asleep; /* in the kernel; the result is not yet known */
+	/* as wf_ufutex_wait returns it, but -EINTR for all errors other than
+	 * -EAGAIN and -ETIMEDOUT */
+	int32_t result;
+	bool was_moved; /* requeued to another word meanwhile */
+	bool is_asleep; /* sleeps in the kernel: the result is not yet known */
 };
 #define WF_UFUTEX_NOTE_NONE      \
 	{                        \
 		.result = -EINTR \
 	}
 
-/* wf_ufutex_wait that writes a note. The waits of a call may share a note. */
+/*
+ * As wf_ufutex_wait, but writes the result to a note. Several waits of one call
+ * may share a note.
+ */
 int wf_ufutex_wait_noted(enum wf_wait_kind kind, const void *addr,
 			 uint32_t expected, uint32_t bits, int64_t deadline_ns,
 			 struct wf_ufutex_note *note);
 
 /*
- * The caller's frame has been left by a jump or an exit, so its wait cannot
- * continue. Ends the wait if it is in flight, and returns its result.
- * in_runtime 0.
+ * Called when a jump or an exit has left the frame that the note is in, so that
+ * the wait cannot continue. Ends the wait if it is in flight, and returns its
+ * result. in_runtime 0.
  */
 int wf_ufutex_leave(struct wf_ufutex_note *note);
 
 /*
- * wf_ufutex_wait_noted with WF_UFUTEX_ANY for a thread that starves for a mutex
- * since since_ns (CLOCK_MONOTONIC). It queues before the waiters of its
- * priority that do not starve or that starve for less time. Without it a thread
- * that waits again after a wake in vain or an interruption would always queue
- * last.
+ * As wf_ufutex_wait_noted with WF_UFUTEX_ANY, for a thread that starves for a
+ * mutex since since_ns (CLOCK_MONOTONIC). It queues before the waiters of its
+ * priority that do not starve or that starve for less time. With the plain wait
+ * it would queue last again after each interruption or wake in vain.
  */
 int wf_ufutex_wait_starving(const void *addr, uint32_t expected,
 			    int64_t deadline_ns, int64_t since_ns,
 			    struct wf_ufutex_note *note);
 
 /*
- * wf_ufutex_wait_noted without a comparison: parks if commit() returns true.
- * commit() runs under the bucket's lock, as decide() below. Returns -EAGAIN if
- * commit() returns false. If commit() was not called, returns -EINTR, -ERESTART
- * or -ECANCELED.
+ * As wf_ufutex_wait_noted, but without a comparison: parks if commit() returns
+ * true. commit() runs under the bucket's lock, as decide() below. Returns
+ * -EAGAIN if commit() returns false. If commit() was not called, returns
+ * -EINTR, -ERESTART or -ECANCELED.
  */
 typedef bool wf_ufutex_commit_fn(void *arg);
 int wf_ufutex_wait_commit(enum wf_wait_kind kind, const void *addr,
@@ -99,16 +102,16 @@ int wf_ufutex_wait_commit(enum wf_wait_kind kind, const void *addr,
 			  int64_t deadline_ns, struct wf_ufutex_note *note);
 
 /*
- * A wait of a bound thread for a word that other processes wake by the kernel's
- * shared futex. Results as wf_ufutex_wait, or -EFAULT. Only where
- * wf_os_futex_can_wait_beside returns true.
+ * Waits as a bound thread for a word that other processes wake by the kernel's
+ * shared futex. Results are those of wf_ufutex_wait, or -EFAULT. Call it only
+ * if wf_os_futex_can_wait_beside returns true.
  */
 int wf_ufutex_wait_shared(const void *shared, uint32_t expected,
 			  int64_t deadline_ns);
 
 /*
- * Wakes up to nr waiters and returns how many. Higher priorities come first,
- * then starving threads, then the order of arrival.
+ * Wakes up to nr waiters and returns their number. Higher priorities come
+ * first, then starving threads, then the order of arrival.
  */
 int wf_ufutex_wake(const void *addr, int nr, uint32_t bits);
 
@@ -125,7 +128,7 @@ bool wf_ufutex_has_more(const struct wf_thread *first);
 int wf_ufutex_wake_one(const void *addr, wf_ufutex_decide_fn *decide,
 		       void *arg);
 
-/* Does any thread wait for addr? */
+/* True if any thread waits for addr. */
 bool wf_ufutex_is_waited(const void *addr);
 
 /* Runs change() under the lock of addr's bucket. */

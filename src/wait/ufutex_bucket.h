@@ -23,29 +23,34 @@
 #include "wait/closed.h"
 
 /*
- * With a million waiters on as many words a list has 8 waiters. With 100,000
- * most lists have one: each further waiter costs a cache miss on the way to the
- * wanted one. The buckets are zero pages, so a bucket that no word uses costs
- * no memory. But the table's 2 MiB count against a limit on memory. Under a
- * limit there are only 1 << WF_FEW_BUCKET_BITS.
+ * The number of buckets is a power of two, with this exponent. With 2^17
+ * buckets and a million waiters on as many words a list has 8 waiters. With
+ * 100,000 waiters most lists have one: each further waiter costs a cache miss
+ * on the way to the wanted one. The buckets are zero pages, so a bucket that no
+ * word uses costs no memory. But the table's 2 MiB count against a limit on
+ * memory. If there is a limit, the exponent is WF_FEW_BUCKET_BITS.
  */
 enum { WF_BUCKET_BITS = 17, WF_FEW_BUCKET_BITS = 10 };
 
 struct wf_bucket {
 	/*
-	 * First of a circular list; NULL if no thread waits. Of the threads
-	 * that wait for one word, the highest priority is first. Within a
-	 * priority the starving threads are first, the longest first, then the
-	 * other waiters in order of arrival.
+	 * The first waiter of a circular list; NULL if no thread waits. Of the
+	 * threads that wait for one word, the highest priority is first. Within
+	 * a priority the starving threads are first, the longest first, then
+	 * the other waiters in order of arrival.
 	 */
 	struct wf_thread *first;
 	struct wf_spin lock;
 };
 
-/* Constant once a thread waits; see wf_bucket_table_choose. */
+/*
+ * Where the buckets are. Constant once a thread waits; see
+ * wf_bucket_table_choose.
+ */
 struct wf_bucket_table {
 	struct wf_bucket *buckets;
-	_Atomic uint32_t shift; /* at least 1 << (64 - shift) buckets */
+	/* there are at least 1 << (64 - shift) buckets */
+	_Atomic uint32_t shift;
 	_Atomic bool is_chosen;
 };
 extern struct wf_bucket_table wf_bucket_table;
@@ -77,7 +82,7 @@ WF_INLINE struct wf_bucket *wf_bucket_of(const void *addr)
 	const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15) >> 7 |
 				UINT64_C(1) << 63;
 
-	/* acquire: pairs with the release in choose_locked. */
+	/* acquire: the table; pairs with the release in choose_locked. */
 	uint32_t shift = wf_load_acquire(&wf_bucket_table.shift);
 
 	return &wf_bucket_table.buckets[((far * factor) >> shift) ^ near];
@@ -126,8 +131,8 @@ static inline void wf_bucket_lock_beside(struct wf_vp *vp, struct wf_bucket *b)
 }
 
 /*
- * Unlocks the second bucket, before the first. If the caller passed without
- * locks, the lock is 0 and stays 0.
+ * Unlocks the second bucket, before the first. If the caller took no locks, the
+ * lock is 0 and stays 0.
  */
 static inline void wf_bucket_unlock_beside(struct wf_bucket *b)
 {
@@ -135,10 +140,10 @@ static inline void wf_bucket_unlock_beside(struct wf_bucket *b)
 }
 
 /*
- * Stores wait_bucket before the caller reads exit_work. A sender of signals
- * sets exit_work, then reads wait_bucket, and reads it again after a
- * membarrier. A caller that does not wait after all stores NULL before it
- * unlocks.
+ * Locks b for a wait of t. Stores wait_bucket before the caller reads
+ * exit_work. A sender of signals sets exit_work, then reads wait_bucket, and
+ * reads it again after a membarrier. A caller that does not wait after all
+ * stores NULL before it unlocks.
  */
 WF_INLINE struct wf_bucket_hold wf_bucket_lock_to_wait(struct wf_thread *t,
 						       struct wf_bucket *b)
@@ -147,14 +152,17 @@ WF_INLINE struct wf_bucket_hold wf_bucket_lock_to_wait(struct wf_thread *t,
 	return wf_bucket_lock(t, b);
 }
 
-/* The waiter after t, or NULL. */
+/* Returns the waiter after t in b's list, or NULL. */
 static inline struct wf_thread *
 wf_bucket_after_locked(const struct wf_bucket *b, const struct wf_thread *t)
 {
 	return t->wait_next != b->first ? t->wait_next : NULL;
 }
 
-/* The first waiter for t's word that comes after t by priority, or NULL. */
+/*
+ * Returns the first waiter for t's word that t comes before by priority, or
+ * NULL.
+ */
 struct wf_thread *wf_bucket_below_locked(const struct wf_bucket *b,
 					 const struct wf_thread *t);
 
@@ -200,8 +208,9 @@ WF_INLINE void wf_bucket_take_locked(struct wf_bucket *b, struct wf_thread *t,
 {
 	wf_bucket_remove_locked(b, t);
 	t->wait_addr = NULL;
-	wf_store_relaxed(&t->wait_bucket, NULL); /* UFUTEX-1 */
-	t->wait_result = result;		 /* UFUTEX-3 */
+	wf_store_relaxed(&t->wait_bucket, NULL); /* UFUTEX-1: in no wait */
+	/* UFUTEX-3: the taker sets it */
+	t->wait_result = result;
 }
 
 #endif

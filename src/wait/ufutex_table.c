@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The memory of the buckets, and the order of the waiters in one. The process
- * starts with a small static table. The first wait replaces it by a large one,
- * unless the process has a memory limit. No thread waits before that, so there
- * is nothing to move.
+ * The memory of the buckets, and the order of the waiters in a bucket. The
+ * process starts with a small static table. The first wait replaces it by a
+ * large one, unless the process has a memory limit. No thread waits before
+ * that, so there is no waiter to move.
  */
 #include "os/mem.h"
 #include "wait/ufutex_bucket.h"

@@ -17,7 +17,10 @@
 #include "wait/ufutex_bucket.h"
 #include "wait/ufutex_internal.h"
 
-/* Woken threads, gathered under the lock and queued after it. */
+/*
+ * The woken threads. They are gathered under the bucket's lock, and queued to
+ * run after it is released.
+ */
 struct batch {
 	struct wf_thread *first, **end;
 };
@@ -76,7 +79,10 @@ int wf_ufutex_wake(const void *addr, int nr, uint32_t bits)
 	return taken;
 }
 
-/* The first waiter for addr from t on, or NULL. t may be NULL. */
+/*
+ * Returns the first waiter for addr from t on in b's list, or NULL. t may be
+ * NULL.
+ */
 WF_INLINE struct wf_thread *next_of_word_locked(const struct wf_bucket *b,
 						struct wf_thread *t,
 						const void *addr)
@@ -187,8 +193,8 @@ void wf_ufutex_change(const void *addr, wf_ufutex_change_fn *change, void *arg)
 }
 
 /*
- * Locks both in the order of their addresses. So two requeues between the same
- * words, in opposite directions, do not wait for each other.
+ * Locks both buckets in the order of their addresses. So two requeues between
+ * the same words, in opposite directions, do not wait for each other.
  */
 static struct wf_bucket_hold lock_two(const struct wf_thread *me,
 				      struct wf_bucket *a, struct wf_bucket *b)
@@ -213,8 +219,8 @@ static int move_locked(struct wf_bucket *from_b, const void *from,
 {
 	struct wf_thread *t = from_b->first;
 	/*
-	 * Waiters after `last` were appended by this loop: from and to may
-	 * share a bucket.
+	 * The loop ends at `last`: it appends waiters behind that one if from
+	 * and to share a bucket.
 	 */
 	const struct wf_thread *last = t != NULL ? t->wait_prev : NULL;
 	bool is_over = t == NULL;
@@ -299,7 +305,8 @@ static struct wf_bucket *lock_bucket_of(struct wf_thread *t,
 		*ret_hold = wf_bucket_lock(me, b);
 		if (wf_load_relaxed(&t->wait_bucket) == b)
 			return b;
-		wf_bucket_unlock(me, b, *ret_hold); /* moved by a requeue */
+		/* a requeue has moved t to another bucket */
+		wf_bucket_unlock(me, b, *ret_hold);
 	}
 }
 

@@ -56,7 +56,7 @@ static bool is_valid(const struct wf_word *w)
 }
 
 /*
- * The slot of the aligned 8 bytes that have the word. They never cross a page.
+ * The slot for the aligned 8 bytes that have the word. They never cross a page.
  */
 static struct wf_arch_slot slot_of(const struct wf_word *w)
 {
@@ -71,7 +71,7 @@ static struct wf_arch_slot slot_of(const struct wf_word *w)
 	};
 }
 
-/* An old value with bits that the word cannot have differs from every value. */
+/* True if `old` has bits that no value of the word can have. */
 static bool is_always_changed(const struct wf_word *w)
 {
 	uint64_t all = UINT64_MAX >> (64 - 8 * bytes_of(w));
@@ -79,7 +79,7 @@ static bool is_always_changed(const struct wf_word *w)
 	return (w->old & ~(w->mask & all)) != 0;
 }
 
-/* The word's number in the array, or WF_WORDS_MAX if the table must be used. */
+/* Returns the word's number, or WF_WORDS_MAX if it is not in the array. */
 static uint32_t own_number(const struct wf_word *w)
 {
 	if (bytes_of(w) != sizeof(uint32_t) || (uint32_t)w->mask != UINT32_MAX)
@@ -93,7 +93,7 @@ static bool has_own_changed(uint32_t n, uint32_t old)
 	       old;
 }
 
-/* Has the word changed? Returns 1, 0 or -EFAULT. */
+/* Returns 1 if the word has changed, 0 if not, or -EFAULT. */
 static int check_word(const struct wf_word *w, bool can_fault)
 {
 	uint32_t n = own_number(w);
@@ -132,8 +132,8 @@ struct wait {
 	bool is_polled;
 	bool is_noted;	/* under the bucket's lock */
 	bool is_taken;	/* another thread waits; under the lock */
-	uint32_t n;	/* number in the array */
-	uint32_t first; /* slot; 0: none */
+	uint32_t n;	/* number of the word in the array */
+	uint32_t first; /* first slot in the table; 0: none */
 	const void *key;
 };
 
@@ -153,9 +153,9 @@ static void count_wait(struct wf_thread *t)
 }
 
 /*
- * The wait is noted: counts it, and wakes the monitor if need be. No fence
- * before the monitor's state is read: the monitor announces its sleep, passes a
- * membarrier, then checks the words (monitor/monitor.c, MONITOR-3 and
+ * Called when the wait is noted: counts it, and wakes the monitor if need be.
+ * No fence before the monitor's state is read: the monitor announces its sleep,
+ * passes a membarrier, then checks the words (monitor/monitor.c, MONITOR-3 and
  * MONITOR-5).
  */
 static void check_watch(const struct wait *w, bool is_rung)
@@ -167,7 +167,7 @@ static void check_watch(const struct wait *w, bool is_rung)
 	if ((!is_rung || w->is_polled) &&
 	    WF_UNLIKELY(wf_load_relaxed(&wf_sched.monitor_asleep) ==
 			WF_MONITOR_ASLEEP))
-		wf_idle_wake_monitor(); /* WORD-4 */
+		wf_idle_wake_monitor(); /* WORD-4: to poll the word */
 }
 
 static uint8_t state_of(const struct wait *w)
@@ -186,7 +186,7 @@ static bool commit_own(void *arg)
 		w->is_taken = true;
 		return false;
 	}
-	if (has_own_changed(w->n, old)) { /* WORD-2 */
+	if (has_own_changed(w->n, old)) { /* WORD-2: checks once more */
 		wf_word_leave_locked(w->n);
 		return false;
 	}
@@ -220,7 +220,7 @@ static bool commit_slots(void *arg)
 		all_rung &= is_rung(&w->words[i]);
 		n = wf_word_table.infos[n].next;
 	}
-	wf_fence_seq_cst(); /* WORD-2 */
+	wf_fence_seq_cst(); /* WORD-2: noted, then checks */
 	for (size_t i = 0; i < w->nr; i++) {
 		if (check_word(&w->words[i], can_fault) != 0)
 			return false;
@@ -281,13 +281,13 @@ static int wait_for_own(struct wait *w, int64_t deadline_ns)
 	w->key = &wf_word_array.waiters[w->n];
 	result = wf_ufutex_wait_commit(WF_WAIT_WORD, w->key, commit_own, w,
 				       deadline_ns, NULL);
-	/* A wake through the word has cleared the note. */
+	/* A wake through the word clears the note itself. */
 	if (result < 0 && w->is_noted)
 		wf_ufutex_change(w->key, leave_own, w);
 	return result;
 }
 
-/* The waiter's frame is left by a jump or by the thread's exit. */
+/* Called when a jump or the thread's exit leaves the waiter's frame. */
 static void leave_wait(void *wait)
 {
 	struct wait *w = wait;
@@ -330,7 +330,7 @@ static int wait_result(int result)
 	case -ECANCELED:
 		return result;
 	default:
-		/* A handler has run, or WORD-3. */
+		/* A handler has run, or no word has changed (WORD-3). */
 		return 0;
 	}
 }
@@ -399,7 +399,7 @@ static struct wf_thread *waiter_of(struct wf_word_place place)
 			       wf_load_relaxed(&wf_word_array.waiters[place.n]);
 }
 
-/* Locks b beside `held`, in any order: so a second bucket is only tried. */
+/* Tries to lock b while the caller holds `held`; the order may be wrong. */
 static bool lock_beside(const struct wf_thread *me, struct wf_bucket *b,
 			struct wf_bucket *held, struct wf_bucket_hold *ret_hold)
 {
@@ -429,7 +429,7 @@ struct wf_thread *wf_word_take_waiter(struct wf_thread *me,
 			wf_word_leave_locked(place.n);
 		wf_bucket_take_locked(b, t, result);
 	} else {
-		t = NULL; /* WORD-1 */
+		t = NULL; /* WORD-1: its wait has ended */
 	}
 	if (held == NULL)
 		wf_bucket_unlock(me, b, hold);
@@ -454,7 +454,10 @@ static void ring_own(struct wf_thread *me, uint32_t n)
 		ring_place(me, (struct wf_word_place){ .n = n });
 }
 
-/* The caller has just written to the word, so reading it cannot fault. */
+/*
+ * Ends the waits for the word in slots. The caller has just written to the
+ * word, so reading it cannot fault.
+ */
 static void ring_slots(struct wf_thread *me, const volatile void *addr)
 {
 	const volatile uint64_t *at =
@@ -475,7 +478,7 @@ void wf_word_ring(const volatile void *addr)
 	struct wf_thread *me;
 	uint64_t mask;
 
-	wf_fence_seq_cst(); /* WORD-2 */
+	wf_fence_seq_cst(); /* WORD-2: changed, then checks for waiters */
 	if (!wf_sched_has_words() ||
 	    (wf_load_relaxed(&wf_word_table.high) <= 1 &&
 	     (n == WF_WORDS_MAX || wf_word_state(n) == 0)))

@@ -17,7 +17,7 @@
 #include "sched/vp.h"
 #include "wait/ufutex_bucket.h"
 
-/* As struct weft_word and its flags. */
+/* A word to wait for: as struct weft_word and its flags in weft/weft.h. */
 struct wf_word {
 	const volatile void *addr;
 	size_t size;
@@ -43,28 +43,33 @@ int wf_word_wait(const struct wf_word *words, size_t nr, size_t *ret_index,
 void wf_word_ring(const volatile void *addr);
 
 /*
- * Returns a thread with a changed word, for the caller to run, or NULL. The
- * caller is the owner of vp; `me` may hold the bucket `held`. can_fault as in
- * wf_word_slot_find; if it is false, words at arbitrary addresses are skipped.
+ * Ends the wait of one thread with a changed word and returns that thread, for
+ * the caller to run; or NULL. The caller is the owner of vp; `me` may hold the
+ * bucket `held`. can_fault is as in wf_word_slot_find; if it is false, words at
+ * arbitrary addresses are skipped.
  */
 struct wf_thread *wf_words_take(struct wf_vp *vp, struct wf_thread *me,
 				struct wf_bucket *held, bool can_fault);
-/* Is there such a thread? The next wf_words_take finds it. Owner of vp. */
+/*
+ * True if there is a thread with a changed word. The next wf_words_take finds
+ * it. Owner of vp.
+ */
 bool wf_words_have_hit(struct wf_vp *vp, bool can_fault);
 /*
- * Are SIGSEGV and SIGBUS open? The first is for a thread outside the runtime.
- * The second is for the runtime, where the kernel's mask may differ. c may be
- * NULL.
+ * True if SIGSEGV and SIGBUS are open, so that a poll may read any address.
+ * can_fault is for a thread outside the runtime. carrier_can_fault is for the
+ * runtime, where the kernel's mask may differ from the thread's. c may be NULL.
  */
 bool wf_words_can_fault(const struct wf_thread *t);
 bool wf_words_carrier_can_fault(const struct wf_carrier *c);
 /* The set of SIGSEGV and SIGBUS, which a carrier leaves open while it polls. */
 uint64_t wf_words_fault_signals(void);
-/* Does any thread wait for a word at an address that may fault? */
+/* True if any thread waits for a word at an address that may fault. */
 bool wf_words_has_slots(void);
 
 /*
- * No VP polls any more: ends the waits with WF_WORD_POLLED. Returns how many.
+ * Called when no VP polls any more: ends the waits with WF_WORD_POLLED. Returns
+ * their number.
  */
 uint32_t wf_words_end_polled(struct wf_thread *me);
 bool wf_words_has_polled(void);
@@ -80,12 +85,15 @@ bool wf_words_watch(void);
  */
 uint64_t wf_words_nr_waits(void);
 /*
- * How often the monitor has found changed words. The time of such a change is
- * unknown: some time in the last tick.
+ * Counts how often the monitor has found changed words. The time of such a
+ * change is unknown: some time in the last tick.
  */
 extern _Atomic uint32_t wf_words_nr_watched;
 
-/* Polls the words if it is time to. Owner of vp; in_runtime set, no lock. */
+/*
+ * Polls the words if the last poll was long enough ago. Owner of vp; in_runtime
+ * set, no lock.
+ */
 void wf_words_poll_when_due(struct wf_vp *vp);
 void wf_words_fork_child(void);
 

@@ -17,8 +17,9 @@
 struct wf_word_array wf_word_array;
 
 static struct wf_spin lock = WF_SPIN_INIT;
-static uint32_t first_free; /* number + 1; 0: none; under lock */
-static uint32_t nr_made;    /* under lock */
+/* number of the first free word + 1; 0: none; under lock */
+static uint32_t first_free;
+static uint32_t nr_made; /* how many words were ever made; under lock */
 
 /* --- making ------------------------------------------------------------- */
 
@@ -113,7 +114,7 @@ bool wf_word_enter_locked(uint32_t n, struct wf_thread *t, uint32_t old,
 	__atomic_store_n(&a->old[n], old, __ATOMIC_RELAXED);
 	set_state(n, state);
 	if ((state & WF_WORD_IS_RUNG) != 0)
-		wf_fence_seq_cst(); /* pairs with wf_word_ring's */
+		wf_fence_seq_cst(); /* pairs with the fence in wf_word_ring */
 	else
 		wf_compiler_barrier();
 	return true;
@@ -148,7 +149,7 @@ uint32_t wf_word_find(uint32_t from, uint32_t end)
 	return from < end ? from : end;
 }
 
-/* No thread waits in the child; the words keep their values. */
+/* In a fork child: no thread waits. The words keep their values. */
 void wf_word_array_fork_child(void)
 {
 	struct wf_word_array *a = &wf_word_array;

@@ -16,33 +16,42 @@
 
 enum { WF_WORDS_MAX = 1 << 20 };
 
-/* Bits; 0: no thread waits for the word. */
+/* Bits of a word's state; 0: no thread waits for it. */
 enum wf_word_state {
 	WF_WORD_IS_WAITED_FOR = 1 << 0,
-	WF_WORD_IS_RUNG = 1 << 1,   /* no poll is needed */
-	WF_WORD_IS_POLLED = 1 << 2, /* only while a VP polls */
+	WF_WORD_IS_RUNG = 1 << 1,   /* its writer rings: no poll is needed */
+	WF_WORD_IS_POLLED = 1 << 2, /* the wait lasts only while a VP polls */
 };
 
 struct wf_word_array {
-	uint32_t *words; /* the program's */
-	uint32_t *old;	 /* bucket of the key; next free word */
+	uint32_t *words; /* the words themselves; the program writes */
+	/* the waiter's old value, under the lock of the waiter's bucket; of a
+	 * free word: number of the next free word */
+	uint32_t *old;
 	/*
-	 * The waiter of each word, at most one. The element's address is the
-	 * key of the word's bucket.
+	 * The thread that waits for each word, at most one. The address of the
+	 * element is the user futex key of the wait.
 	 */
-	_Atomic(struct wf_thread *) *waiters; /* bucket of the key */
-	uint8_t *states; /* enum wf_word_state; bucket; any thread reads */
-	_Atomic uint32_t nr_groups; /* groups that have words */
+	/* under the lock of the key's bucket */
+	_Atomic(struct wf_thread *) *waiters;
+	/* enum wf_word_state; under the same lock; any thread reads */
+	uint8_t *states;
+	_Atomic uint32_t nr_groups; /* how many groups have words */
 	wf_arch_find_fn *find;
 };
 
 extern struct wf_word_array wf_word_array;
 
-/* Returns NULL for want of memory. in_runtime 0. */
+/*
+ * Makes a word with this value. Returns NULL if there is no memory. in_runtime
+ * 0.
+ */
 uint32_t *wf_word_new(uint32_t value);
 void wf_word_free(uint32_t *word);
 
-/* The word's number, or WF_WORDS_MAX if addr is no word of the array. */
+/*
+ * Returns the word's number, or WF_WORDS_MAX if addr is no word of the array.
+ */
 static inline uint32_t wf_word_number(const volatile void *addr)
 {
 	uintptr_t offset = (uintptr_t)addr - (uintptr_t)wf_word_array.words;
@@ -59,16 +68,18 @@ static inline uint8_t wf_word_state(uint32_t n)
 }
 
 /*
- * t begins to wait until word n differs from old. Returns false if another
- * thread waits for it already. If the word is rung, ends with a full fence.
+ * Notes that t waits until word n differs from old. Returns false if another
+ * thread waits for the word already. If the word's writer rings, ends with a
+ * full fence.
  */
 bool wf_word_enter_locked(uint32_t n, struct wf_thread *t, uint32_t old,
 			  uint8_t state);
-/* The wait for word n is over. */
+/* Clears the note of the wait for word n. */
 void wf_word_leave_locked(uint32_t n);
 
 /*
- * The first changed word from `from` to before `end`, or end if there is none.
+ * Returns the number of the first changed word from `from` to before `end`, or
+ * end if there is none.
  */
 uint32_t wf_word_find(uint32_t from, uint32_t end);
 

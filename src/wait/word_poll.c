@@ -25,17 +25,20 @@
 #include "wait/word_table.h"
 
 enum {
-	BUSY_PART = 100,      /* WORD_POLL-2: 1 % */
-	FIRST_SWITCHES = 64,  /* from a poll to the next clock reading */
-	MOST_SWITCHES = 4096, /* between two clock readings */
-	HITS_PER_POLL = 16,   /* at most, by a busy VP */
-	HITS_PER_WATCH = 256, /* at most, by the monitor */
-	TRIES = 8,	      /* hits that one wf_words_take checks */
+	BUSY_PART = 100, /* WORD_POLL-2: 1/100 of its time */
+	/* switches from a poll to the next clock reading */
+	FIRST_SWITCHES = 64,
+	MOST_SWITCHES = 4096, /* at most, between two clock readings */
+	/* waits that one poll of a busy VP ends, at most */
+	HITS_PER_POLL = 16,
+	/* waits that one poll of the monitor ends, at most */
+	HITS_PER_WATCH = 256,
+	TRIES = 8, /* changed words that one wf_words_take checks */
 };
 
 _Atomic uint32_t wf_words_nr_watched;
 
-/* Of the monitor. */
+/* Where the monitor's next poll goes on. */
 static struct wf_poll_cursor watch_cursor;
 static uint64_t watched_polls;
 
@@ -69,8 +72,8 @@ bool wf_words_has_polled(void)
 /* --- finding ------------------------------------------------------------ */
 
 enum how {
-	HOW_FAULT, /* faults are caught */
-	HOW_PEEK,  /* not caught: the kernel reads */
+	HOW_FAULT, /* a handler of weft catches faults */
+	HOW_PEEK,  /* the kernel reads: nothing catches faults */
 	HOW_SKIP,  /* do not read slots */
 };
 
@@ -79,7 +82,10 @@ struct hit {
 	int result; /* 0 or -EFAULT */
 };
 
-/* Searches the cursor's list up to `end`, and moves the cursor past the hit. */
+/*
+ * Searches the cursor's list up to `end` for a changed word, and moves the
+ * cursor past it.
+ */
 static bool find_in_list(struct wf_poll_cursor *at, uint32_t end, enum how how,
 			 struct hit *ret_hit)
 {
@@ -100,13 +106,13 @@ static bool find_in_list(struct wf_poll_cursor *at, uint32_t end, enum how how,
 
 static uint32_t end_of_list(const struct wf_poll_cursor *at)
 {
-	/* acquire: pairs with the release in get_locked. */
+	/* acquire: the slots; pairs with the release in get_locked. */
 	return at->in_slots ? wf_load_acquire(&wf_word_table.high) :
 			      wf_load_relaxed(&wf_word_array.nr_groups) *
 				      WF_ARCH_GROUP;
 }
 
-/* WORD_POLL-1 */
+/* Finds the next changed word in the circle of WORD_POLL-1. */
 static bool find(struct wf_poll_cursor *at, enum how how, struct hit *ret_hit)
 {
 	struct wf_poll_cursor begin = *at;
@@ -194,8 +200,8 @@ static int wake_hits(struct wf_poll_cursor *at, enum how how,
 }
 
 /*
- * WORD_POLL-2: how many switches take ns, by the rate of the last nr_switches,
- * which took in_ns.
+ * Returns how many switches take ns, if the last nr_switches took in_ns.
+ * WORD_POLL-2
  */
 static uint32_t switches_until(int64_t ns, uint32_t nr_switches, int64_t in_ns)
 {
@@ -222,7 +228,8 @@ void wf_words_poll_when_due(struct wf_vp *vp)
 	note_poll(vp, how);
 	wake_hits(&l->at, how, me, HITS_PER_POLL);
 	after = wf_os_now();
-	l->cost_ns = 2 * (after - now); /* 2: for the clock reads */
+	/* doubled: reading the clock costs time, too */
+	l->cost_ns = 2 * (after - now);
 	l->ended_ns = after;
 	l->nr_counted = 0;
 	l->nr_switches = FIRST_SWITCHES;
@@ -256,7 +263,7 @@ uint32_t wf_words_end_polled(struct wf_thread *me)
 	return nr_ended;
 }
 
-/* Does any thread wait for a word that must be polled? */
+/* True if any thread waits for a word that must be polled. */
 static bool has_unrung(void)
 {
 	uint32_t nr_words =
@@ -294,7 +301,7 @@ bool wf_words_watch(void)
 		return false;
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++)
 		polls += wf_load_relaxed(&wf_sched.vps[i].word_poll.nr);
-	/* HOW_PEEK: the monitor blocks all signals, also those of faults. */
+	/* HOW_PEEK: the monitor blocks all signals, so it must not fault. */
 	if (polls == watched_polls &&
 	    wake_hits(&watch_cursor, HOW_PEEK, NULL, HITS_PER_WATCH) > 0)
 		atomic_fetch_add(&wf_words_nr_watched, 1);

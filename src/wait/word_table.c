@@ -24,8 +24,10 @@
 struct wf_word_table wf_word_table;
 
 static struct wf_spin lock = WF_SPIN_INIT;
-static uint64_t *used;	  /* bit n % 64 of element n / 64; under lock */
-static uint32_t not_full; /* lower elements are full; under lock */
+/* slot n is in use: bit n % 64 of element n / 64; under lock */
+static uint64_t *used;
+/* the elements of `used` below it are full; under lock */
+static uint32_t not_full;
 static const uint64_t nothing;
 
 /* --- slots -------------------------------------------------------------- */
@@ -55,7 +57,7 @@ static bool is_used(uint32_t n)
 	return (used[n / 64] >> (n % 64) & 1) != 0;
 }
 
-/* WORD_TABLE-3 */
+/* Frees the slots of a wait, which begin with `first`. WORD_TABLE-3 */
 static void put_locked(uint32_t first)
 {
 	uint32_t high = wf_load_relaxed(&wf_word_table.high);
@@ -83,8 +85,10 @@ static uint32_t get_locked(void)
 	n = not_full * 64 + (uint32_t)__builtin_ctzll(~used[not_full]);
 	used[not_full] |= 1ULL << (n % 64);
 	if (n >= wf_load_relaxed(&w->high)) {
-		w->slots[n].at = &nothing; /* WORD_TABLE-1 */
-		/* release: the slot; pairs with the pollers' acquire. */
+		/* WORD_TABLE-1: never seems changed */
+		w->slots[n].at = &nothing;
+		/* release: publishes the slot; pairs with the pollers'
+		 * acquire. */
 		wf_store_release(&w->high, n + 1);
 	}
 	return n;
@@ -123,7 +127,8 @@ void wf_word_slot_mute_locked(uint32_t n)
 
 	__atomic_store_n(&s->mask, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->old, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&s->at, &nothing, __ATOMIC_RELAXED); /* WORD_TABLE-1 */
+	/* WORD_TABLE-1: never seems changed */
+	__atomic_store_n(&s->at, &nothing, __ATOMIC_RELAXED);
 }
 
 void wf_word_slot_arm_locked(uint32_t n, const void *key, struct wf_thread *t,
@@ -151,7 +156,10 @@ void wf_word_slot_disarm_locked(uint32_t n)
 
 /* --- polling ------------------------------------------------------------ */
 
-/* The kernel reads, so there is no signal, whatever the addresses are. */
+/*
+ * Finds the first changed slot by a system call that reads the words. A bad
+ * address is an error then, not a signal.
+ */
 static const struct wf_arch_slot *
 scan_by_kernel(const struct wf_arch_slot *from, const struct wf_arch_slot *end)
 {
@@ -172,7 +180,9 @@ scan_by_kernel(const struct wf_arch_slot *from, const struct wf_arch_slot *end)
 		}
 		got = wf_os_peek(there, nr, values, nr * sizeof(values[0]));
 		if (got < 0 && got != -EFAULT)
-			return end; /* not allowed: another poller reads */
+			/* the kernel forbids it: another poller reads these
+			 * words */
+			return end;
 		got = got < 0 ? 0 : got / (long)sizeof(values[0]);
 		for (size_t i = 0; i < nr; i++) {
 			if (i >= (size_t)got)
@@ -220,7 +230,7 @@ int wf_word_slot_check(const struct wf_arch_slot *what, bool can_fault)
 	return faulted ? -EFAULT : 1;
 }
 
-/* No thread waits in the child. */
+/* In a fork child: no thread waits, so all slots are free. */
 void wf_word_table_fork_child(void)
 {
 	struct wf_word_table *w = &wf_word_table;

@@ -18,27 +18,28 @@
 enum { WF_WORD_SLOTS_MAX = 1 << 20 };
 
 /*
- * The part of a slot that a search does not read. Under the lock of the key's
- * bucket.
+ * The part of a slot that a search does not read. It changes under the lock of
+ * the key's bucket.
  */
 struct wf_word_slot_info {
-	_Atomic(const void *) key; /* of the wait's bucket; or NULL */
-	uint32_t next;		   /* next slot of the wait; 0: none */
+	_Atomic(const void *) key; /* user futex key of the wait; or NULL */
+	uint32_t next;		   /* number of the wait's next slot; 0: none */
 	bool is_rung, is_polled;
 };
 
-/* A slot's number is its index; 0 means none. */
+/* All slots. A slot's number is its index; 0 means no slot. */
 struct wf_word_table {
-	struct wf_arch_slot *slots; /* owner: the thread that waits */
+	/* `owner` of a slot is the thread that waits */
+	struct wf_arch_slot *slots;
 	struct wf_word_slot_info *infos;
-	_Atomic uint32_t high; /* above all slots in use */
+	_Atomic uint32_t high; /* all slots in use have lower numbers */
 };
 
 extern struct wf_word_table wf_word_table;
 
 /*
- * Takes nr slots, linked by next. Returns the number of the first, or 0 for
- * want of memory. in_runtime set, signals closed.
+ * Takes nr slots, linked by next. Returns the number of the first, or 0 if
+ * there is no memory. in_runtime set, signals closed.
  */
 uint32_t wf_word_slots_get(size_t nr);
 void wf_word_slots_put(uint32_t first);
@@ -48,7 +49,7 @@ void wf_word_slot_arm_locked(uint32_t n, const void *key, struct wf_thread *t,
 			     const struct wf_arch_slot *what, bool is_rung,
 			     bool is_polled);
 void wf_word_slot_disarm_locked(uint32_t n);
-/* From now on polls skip the slot. */
+/* Makes polls skip slot n from now on. */
 void wf_word_slot_mute_locked(uint32_t n);
 
 static inline struct wf_thread *wf_word_slot_waiter(uint32_t n)
@@ -57,14 +58,15 @@ static inline struct wf_thread *wf_word_slot_waiter(uint32_t n)
 }
 
 /*
- * The first slot from `from` to before `end` with a changed word, or end.
- * *ret_faulted: its address is not readable any more. can_fault: SIGSEGV and
- * SIGBUS are open. Otherwise the kernel reads, which takes 50 times as long.
+ * Returns the first slot from `from` to before `end` with a changed word; `end`
+ * if there is none. Sets *ret_faulted if its address cannot be read any more.
+ * can_fault: SIGSEGV and SIGBUS are open. Otherwise the kernel reads, which
+ * takes 50 times as long.
  */
 uint32_t wf_word_slot_find(uint32_t from, uint32_t end, bool can_fault,
 			   bool *ret_faulted);
 
-/* Has the word changed? Returns 1, 0 or -EFAULT. */
+/* Returns 1 if the word has changed, 0 if not, or -EFAULT. */
 int wf_word_slot_check(const struct wf_arch_slot *what, bool can_fault);
 
 void wf_word_table_fork_child(void);
