@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Barrier. The round and the number of arrivals are one 64-bit word. The last
- * thread to arrive begins the next round and wakes the other threads, which are
- * parked on the round. Each thread then counts itself in `left`, so destroying
- * knows when no thread accesses the object any more.
+ * Barrier. The round and the number of threads that have arrived in it are one
+ * 64-bit word. The last thread to arrive begins the next round and wakes the
+ * other threads, which are parked on the round. Each thread then counts itself
+ * in `left`, so destroying knows when no thread accesses the object any more.
  *
  * BARRIER-1. An arrival is one CAS on round and number together. The last
  *     thread to arrive opens the next round with the same CAS. So each arrival
- *     belongs to one round, also if more threads than count use the barrier.
+ *     belongs to one round, also if more threads than `count` use the barrier.
  * BARRIER-2. A thread parks only while its round is open, and leaves only when
  *     it is closed. It checks again after a wake. The thread that closed a
  *     round may wake late, when threads already wait in the next round.
@@ -20,10 +20,11 @@
  * Both sides of the comparison in BARRIER-3 count modulo 2^31; they differ by
  * less.
  *
- * Left   n -> n + 1            [leave]
- *        n -> n | DYING        [wf_barrier_fini]
+ *     Left   n -> n + 1            [leave]
+ *            n -> n | DYING        [wf_barrier_fini]
  *
- * Destroying ends with count 0, to which no round fits.
+ * A destroyed barrier has count 0, which pthread_barrier_wait takes for
+ * invalid.
  *
  * Rejected: that the waker counts out the threads it wakes, to save their
  * atomic. Its late wake (BARRIER-2) also reaches threads that must stay.
@@ -41,14 +42,14 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 
 int wf_barrier_init(struct wf_barrier *b, unsigned int count)
 {
-	if (count == 0 || count >= INT_MAX) /* as libc */
+	if (count == 0 || count >= INT_MAX) /* libc refuses these, too */
 		return -EINVAL;
 	memset(b, 0, sizeof(*b));
 	b->count = count;
 	return 0;
 }
 
-/* The caller's arrival ends; it does not access the object again. */
+/* Counts the end of the caller's arrival: its last access to the object. */
 static void leave(struct wf_barrier *b)
 {
 	/*
@@ -58,7 +59,7 @@ static void leave(struct wf_barrier *b)
 						 memory_order_release);
 
 	if (WF_UNLIKELY(old & WF_BARRIER_DYING))
-		/* BARRIER-3 */
+		/* BARRIER-3: the last to leave wakes the destroying thread. */
 		wf_ufutex_wake(&b->left, INT_MAX, WF_UFUTEX_ANY);
 }
 
@@ -89,7 +90,10 @@ int wf_barrier_fini(struct wf_barrier *b)
 	return 0;
 }
 
-/* Returns the caller's round, and whether the caller is its last. BARRIER-1 */
+/*
+ * Counts the caller's arrival. Returns its round, and whether it is the last to
+ * arrive. BARRIER-1
+ */
 static uint32_t arrive(struct wf_barrier *b, bool *ret_is_last)
 {
 	uint64_t arrivals = wf_load_relaxed(&b->arrivals);
@@ -125,7 +129,7 @@ static void await_end(struct wf_barrier *b, uint32_t round)
 	WF_CLEANUP struct wf_cleanup cleanup = WF_CLEANUP_NONE;
 
 	wf_cleanup_begin_own(&cleanup, leave_wait, b);
-	while (is_open(b, round)) /* BARRIER-2 */
+	while (is_open(b, round)) /* BARRIER-2: checks again after a wake */
 		wf_ufutex_wait(WF_WAIT_BARRIER, &b->round, round, WF_UFUTEX_ANY,
 			       WF_FOREVER);
 	wf_cleanup_end(&cleanup);
@@ -140,6 +144,6 @@ int wf_barrier_wait(struct wf_barrier *b)
 		wf_ufutex_wake(&b->round, INT_MAX, WF_UFUTEX_ANY);
 	else
 		await_end(b, round);
-	leave(b); /* BARRIER-3 */
+	leave(b); /* BARRIER-3: last access to the object */
 	return is_last ? WF_BARRIER_SERIAL : 0;
 }

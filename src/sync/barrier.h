@@ -24,10 +24,11 @@
 
 #define WF_BARRIER_SERIAL PTHREAD_BARRIER_SERIAL_THREAD
 
-/* wf_barrier.left */
+/* struct wf_barrier.left: a bit, and a number above it. */
 enum wf_barrier_left {
-	WF_BARRIER_DYING = 1 << 0,    /* a thread waits for all to leave */
-	WF_BARRIER_ONE_LEFT = 1 << 1, /* unit of the number that left */
+	/* a thread destroys it and waits for all to leave */
+	WF_BARRIER_DYING = 1 << 0,
+	WF_BARRIER_ONE_LEFT = 1 << 1, /* one arrival that has left */
 };
 
 struct wf_barrier {
@@ -35,18 +36,22 @@ struct wf_barrier {
 		struct {
 			union {
 				/*
-				 * Low half: arrived in this round. High half:
-				 * the round. Any thread, atomic.
+				 * Low half: how many threads have arrived in
+				 * this round. High half: the round. Any thread,
+				 * atomic.
 				 */
 				_Atomic uint64_t arrivals;
 				struct {
 					uint32_t arrived;
-					uint32_t round; /* threads park on it */
+					/* user futex of the waiting threads */
+					uint32_t round;
 				};
 			};
-			uint32_t count;	 /* constant */
-			uint32_t shared; /* as libc: 0 is private; constant */
-			/* How many arrivals have ended; any thread, atomic. */
+			uint32_t count; /* threads of a round; constant */
+			/* where libc has it; 0: private; constant */
+			uint32_t shared;
+			/* How many arrivals have ended (BARRIER-3); any thread,
+			 * atomic. */
 			_Atomic uint32_t left;
 		};
 		pthread_barrier_t libc;

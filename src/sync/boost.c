@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A table of rows, by thread id, has the mutexes that boost a holder and the
- * waiters for mutexes with inheritance. After each change the affected thread
- * is settled: it gets the highest of its own priority and its mutexes' boosts.
+ * A table with a row for each thread id has the mutexes that boost their
+ * holder, and the waiters for mutexes with priority inheritance. After each
+ * change the affected thread is settled: it gets the highest of its own
+ * priority and its mutexes' boosts.
  *
  * BOOST-1. All of it is under `lock`.
  * BOOST-2. A mutex that boosts its holder is in the row of the holder's id. It
@@ -35,11 +36,14 @@ enum { NR_ROWS = 64 };
 
 static struct wf_spin lock = WF_SPIN_INIT;
 static struct {
-	struct wf_mutex *boosting;	 /* BOOST-2 */
-	struct wf_boost_waiter *waiters; /* by the thread's id */
+	struct wf_mutex *boosting;	 /* list through next_of: BOOST-2 */
+	struct wf_boost_waiter *waiters; /* in the row of the waiter's id */
 } rows[NR_ROWS];
 
-/* libc's link of robust mutexes, unused here. */
+/*
+ * Returns the link to the next mutex of the row. It is libc's link of robust
+ * mutexes, which m does not use.
+ */
 static struct wf_mutex **next_of(struct wf_mutex *m)
 {
 	return (struct wf_mutex **)&m->libc.libc_prev;
@@ -50,7 +54,7 @@ static uint32_t row_of(uint32_t id)
 	return (id ^ id >> WF_TID_INDEX_BITS) % NR_ROWS;
 }
 
-/* The priority that m gives its holder. */
+/* Returns the priority that m gives its holder. */
 static uint32_t boost_of(struct wf_mutex *m)
 {
 	if (!wf_boost_inherits(m))
@@ -96,7 +100,8 @@ void wf_boost_join_locked(struct wf_mutex *m)
 	if (boost_of(m) == 0)
 		return;
 	*next_of(m) = *row;
-	atomic_signal_fence(memory_order_seq_cst); /* BOOST-4 */
+	/* BOOST-4: a whole list for fork */
+	atomic_signal_fence(memory_order_seq_cst);
 	*row = m;
 }
 
@@ -115,7 +120,7 @@ static void add_to_mutex_locked(struct wf_boost_waiter *w)
 		*first = w;
 		return;
 	}
-	/* From the end, since most waiters have equal priorities. */
+	/* Searches from the end, since most waiters have equal priorities. */
 	while (waiter_in(before->link.prev)->thread->rt_priority <
 	       w->thread->rt_priority) {
 		before = waiter_in(before->link.prev);
@@ -144,7 +149,8 @@ void wf_boost_add_locked(struct wf_boost_waiter *w)
 
 	add_to_mutex_locked(w);
 	w->next = *row;
-	atomic_signal_fence(memory_order_seq_cst); /* BOOST-4 */
+	/* BOOST-4: a whole list for fork */
+	atomic_signal_fence(memory_order_seq_cst);
 	*row = w;
 }
 
@@ -152,7 +158,7 @@ void wf_boost_remove_locked(struct wf_boost_waiter *w)
 {
 	struct wf_boost_waiter **at;
 
-	if (w->thread == NULL) /* BOOST-5 */
+	if (w->thread == NULL) /* BOOST-5: in a fork child, in no list */
 		return;
 	at = &rows[row_of((uint32_t)w->thread->tid)].waiters;
 	while (*at != w)
@@ -161,7 +167,7 @@ void wf_boost_remove_locked(struct wf_boost_waiter *w)
 	take_from_mutex_locked(w);
 }
 
-/* The wait of t, or NULL. */
+/* Returns t's wait for a mutex with inheritance, or NULL. */
 static struct wf_boost_waiter *wait_of_locked(const struct wf_thread *t)
 {
 	struct wf_boost_waiter *w = rows[row_of((uint32_t)t->tid)].waiters;
@@ -188,8 +194,8 @@ static uint32_t boost_for_locked(const struct wf_thread *t, bool ceilings_only)
 }
 
 /*
- * The kernel also sets the priority of a bound thread's carrier, if the process
- * may do that.
+ * Sets t's priority, in the kernel, too, if t is bound and the process may do
+ * that.
  */
 static void set_locked(struct wf_thread *t, uint32_t priority)
 {
@@ -203,7 +209,10 @@ static void set_locked(struct wf_thread *t, uint32_t priority)
 		       is_own ? t->sched_policy : SCHED_FIFO, &param);
 }
 
-/* BOOST-3 */
+/*
+ * Sets t's priority, and follows the chain of threads for which that matters.
+ * BOOST-3
+ */
 void wf_boost_settle_locked(struct wf_thread *t, bool is_new)
 {
 	for (; t != NULL; is_new = false) {
@@ -242,7 +251,7 @@ void wf_boost_changed(struct wf_thread *t)
 	uint64_t mask;
 	struct wf_thread *me = wf_boost_begin(&mask);
 
-	/* Also if the priority is the same: t moves behind its equals. */
+	/* true: even with the same priority, t moves behind its equals. */
 	wf_boost_settle_locked(t, true);
 	wf_boost_end(me, mask);
 }

@@ -23,17 +23,19 @@
 #include "sync/mutex.h"
 
 /*
- * In the word of a mutex with inheritance; the other bits are its holder's id.
+ * The bit in the word of a mutex with inheritance that says that threads wait.
+ * The other bits are its holder's id.
  */
 #define WF_BOOST_WAITED (1U << 31)
 
-/* A waiter for a mutex with inheritance, on its own stack. */
+/* A wait for a mutex with inheritance. Lies on the waiter's stack. */
 struct wf_boost_waiter {
-	struct wf_list link; /* circular, of the mutex */
+	struct wf_list link; /* circular list of the mutex's waiters */
 	struct wf_boost_waiter *next;
 	struct wf_thread *thread;
 	struct wf_mutex *mutex;
-	_Atomic uint32_t is_granted; /* the waiter parks on it */
+	/* 1: has the mutex; user futex of the waiter */
+	_Atomic uint32_t is_granted;
 };
 
 static inline bool wf_boost_inherits(const struct wf_mutex *m)
@@ -42,8 +44,8 @@ static inline bool wf_boost_inherits(const struct wf_mutex *m)
 }
 
 /*
- * The waiters of m, the highest priority first. The field is libc's link of
- * robust mutexes, and m is not robust.
+ * Returns the first of m's waiters, which has the highest priority. The field
+ * is libc's link of robust mutexes, and m is not robust.
  */
 static inline struct wf_boost_waiter **wf_boost_first(struct wf_mutex *m)
 {
@@ -55,7 +57,7 @@ static inline uint32_t wf_boost_ceiling(const struct wf_mutex *m)
 	return m->libc.libc_users;
 }
 
-/* The holder's id, WF_OWNER_NONE if m is free. */
+/* Returns the id of m's holder; WF_OWNER_NONE if m is free. */
 static inline uint32_t wf_boost_holder(const struct wf_mutex *m)
 {
 	return wf_boost_inherits(m) ?
@@ -63,7 +65,7 @@ static inline uint32_t wf_boost_holder(const struct wf_mutex *m)
 		       wf_load_relaxed(&m->owner);
 }
 
-/* NULL if the thread has exited. */
+/* Returns the thread with this id; NULL if it has exited. */
 static inline struct wf_thread *wf_boost_thread(uint32_t id)
 {
 	return wf_table_by_tid((int32_t)id);
@@ -72,12 +74,15 @@ static inline struct wf_thread *wf_boost_thread(uint32_t id)
 struct wf_thread *wf_boost_begin(uint64_t *ret_mask);
 void wf_boost_end(struct wf_thread *me, uint64_t mask);
 
-/* m is held: from now on it boosts its holder, or does so no longer. */
+/*
+ * Called when m is held and its boost may have changed: from now on it boosts
+ * its holder, or does so no longer.
+ */
 void wf_boost_join_locked(struct wf_mutex *m);
 void wf_boost_leave_locked(struct wf_mutex *m, uint32_t holder);
 
 /*
- * Adds w to, or removes it from, the waiters of w->mutex. If that changes the
+ * Add w to, and remove it from, the waiters of w->mutex. If that changes the
  * mutex's boost, the caller settles its holder.
  */
 void wf_boost_add_locked(struct wf_boost_waiter *w);
@@ -89,16 +94,21 @@ void wf_boost_remove_locked(struct wf_boost_waiter *w);
  */
 void wf_boost_settle_locked(struct wf_thread *t, bool is_new);
 
-/* The highest ceiling of the mutexes that t holds, 0 if there is none. */
+/*
+ * Returns the highest ceiling of the mutexes that t holds, 0 if there is none.
+ */
 uint32_t wf_boost_protected(const struct wf_thread *t);
 
-/* t's own policy or priority has been set. */
+/* Called when t's own policy or priority has been set. */
 void wf_boost_changed(struct wf_thread *t);
 
-/* The caller exits: the mutexes that it holds boost no thread any more. */
+/*
+ * Called when the caller exits: the mutexes that it holds boost no thread any
+ * more.
+ */
 void wf_boost_thread_end(const struct wf_thread *t);
 
-/* In a fork child no thread waits. */
+/* In a fork child: empties the lists, since no thread waits there. */
 void wf_boost_fork_child(void);
 
 #endif

@@ -2,14 +2,14 @@
 /*
  * Priority ceilings of process-shared mutexes. libc's functions raise the
  * priority of the kernel thread with the caller's id, and fail if there is
- * none. So weft locks the word and boosts the caller by a claim. The word has
- * the ceiling, and below it 0: free, 1: locked, 2: locked, and threads may
- * wait.
+ * none. So weft's own functions lock the word, and boost the caller by a claim:
+ * an entry in memory of this process. The word has the ceiling, and below it 0:
+ * free, 1: locked, 2: locked, and threads may wait.
  *
- * CEILING-1. A claim in memory of this process gives the ceiling to its owner
- *     (sync/boost.h), since other processes write to the mutex. The owner has
- *     the claim from before it tries the word until it has released the word.
- *     So a mutex may have several claims, and one of them is the holder's.
+ * CEILING-1. Other processes write to the mutex, so sync/boost.h cannot use it:
+ *     the claim gives the ceiling to its owner instead. The owner has the claim
+ *     from before it tries the word until it has released the word. So a mutex
+ *     may have several claims, and one of them is the holder's.
  * CEILING-2. A claim is free if it is for no mutex, or its owner has exited.
  *     Claims change under the lock of sync/boost.c.
  */
@@ -33,18 +33,22 @@ enum {
 
 static struct claim {
 	struct wf_mutex boost;
-	const pthread_mutex_t *of; /* NULL: free */
-	_Atomic bool is_held;	   /* its owner has the mutex; owner writes */
+	const pthread_mutex_t *of; /* the mutex; NULL: the claim is free */
+	/* its owner has the mutex, and writes this */
+	_Atomic bool is_held;
 } claims[MOST_CLAIMS];
 
-/* CEILING-2 */
+/* True if the claim is for no mutex or its owner has exited. CEILING-2 */
 static bool is_free_locked(const struct claim *c)
 {
 	return c->of == NULL ||
 	       wf_boost_thread(wf_boost_holder(&c->boost)) == NULL;
 }
 
-/* Makes a claim of the caller for m. NULL: there are MOST_CLAIMS. */
+/*
+ * Makes a claim of the caller for m. Returns NULL if all MOST_CLAIMS are in
+ * use.
+ */
 static struct claim *claim(const pthread_mutex_t *m, uint32_t ceiling)
 {
 	struct claim *found = NULL;
@@ -79,7 +83,10 @@ static void disclaim(struct claim *c)
 	wf_boost_end(me, mask);
 }
 
-/* The holder's claim (CEILING-1). NULL: m was locked before weft started. */
+/*
+ * Returns the claim of m's holder (CEILING-1). NULL: m was locked before weft
+ * started.
+ */
 static struct claim *find_claim(const pthread_mutex_t *m)
 {
 	struct claim *found = NULL;
@@ -143,7 +150,7 @@ int wf_ceiling_unlock(pthread_mutex_t *m)
 		wf_store_relaxed(&c->is_held, false);
 	wf_owned_end(m);
 	/*
-	 * release: the claim is not held any more; pairs with the acquire in
+	 * release: clears is_held for the next owner; pairs with the acquire in
 	 * wf_ceiling_trylock().
 	 */
 	while (!wf_cas_acq_rel(wf_libc_mutex_word(m), &word,

@@ -19,12 +19,12 @@
 #include "sched/runtime.h"
 #include "sync/mutex.h"
 
-/* The bits of the word below the ceiling. */
+/* The bits of the word that have the state: all bits below the ceiling. */
 #define WF_CEILING_STATE ((UINT32_C(1) << 19) - 1)
 
 /*
- * Is m, in libc's layout, such a mutex, and the caller a thread of weft? False
- * for a destroyed mutex, of kind -1.
+ * True if m, in libc's layout, is such a mutex, and the caller a thread of
+ * weft. False for a destroyed mutex, of kind -1.
  */
 static inline bool wf_ceiling_has(const pthread_mutex_t *m)
 {
@@ -33,8 +33,8 @@ static inline bool wf_ceiling_has(const pthread_mutex_t *m)
 }
 
 /*
- * The parts of wf_shared_trylock() and wf_shared_unlock(). EAGAIN also if the
- * process holds too many such mutexes.
+ * wf_shared_trylock() and wf_shared_unlock() call these for mutexes with a
+ * ceiling. Return EAGAIN also if the process holds too many such mutexes.
  */
 int wf_ceiling_trylock(pthread_mutex_t *m);
 int wf_ceiling_unlock(pthread_mutex_t *m);

@@ -73,10 +73,10 @@ _Static_assert(offsetof(struct wf_cond, words[WF_COND_FLAGS_NEW]) >=
 		       offsetof(struct wf_cond, mutex) + sizeof(void *),
 	       "the flags are libc's");
 
-/* How long a wait on a libc condition sleeps between two checks. */
+/* A wait on a libc condition sleeps for this time between two checks. */
 #define SHARED_POLL_NS WF_NS_PER_MS
 
-/* Does not block. For process-private conditions. */
+/* For process-private conditions. Does not block. */
 int wf_cond_init(struct wf_cond *c, clockid_t clock)
 {
 	if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC)
@@ -95,12 +95,12 @@ static void set_dying_locked(void *arg)
 			 wf_load_relaxed(&c->waiters) | WF_COND_DYING);
 }
 
-/* Parks while threads that no signal has woken are leaving. */
+/* Parks while waiters that no signal has woken still access the object. */
 int wf_cond_fini(struct wf_cond *c)
 {
 	uint32_t waiters;
 
-	/* acquire, here and below: pairs with the release in count_out. */
+	/* acquire, also below: pairs with the release in count_out. */
 	if (WF_LIKELY(wf_load_acquire(&c->waiters) == 0))
 		return 0;
 	wf_ufutex_change(&c->seq, set_dying_locked, c);
@@ -115,9 +115,9 @@ struct change {
 	struct wf_cond *cond;
 	struct wf_mutex *mutex;
 	uint32_t n;
-	bool is_last;	 /* a thread waits to destroy the object */
-	bool is_counted; /* has counted itself, not yet out; in the runtime */
-	bool has_begun;	 /* counted, and the mutex released */
+	bool is_last;	 /* the last waiter: a thread waits to destroy it */
+	bool is_counted; /* in c->waiters; changed in the runtime only */
+	bool has_begun;	 /* has counted itself and released the mutex */
 };
 
 /* One wait of the caller. */
@@ -126,7 +126,7 @@ struct waiter {
 	struct wf_ufutex_note note;
 };
 
-/* Under the bucket's lock: n waiters will not access the object again. */
+/* Counts change->n waiters out: they access the object no more. Locked. */
 WF_INLINE void count_out_locked(void *arg)
 {
 	struct change *change = arg;
@@ -139,7 +139,7 @@ WF_INLINE void count_out_locked(void *arg)
 	change->is_counted = false;
 }
 
-/* Counts the caller out, unless it is. */
+/* Counts the caller out, unless a waker has done so. */
 static WF_COLD void count_out(struct change *change)
 {
 	struct wf_cond *c = change->cond;
@@ -151,7 +151,7 @@ static WF_COLD void count_out(struct change *change)
 		wf_ufutex_wake(&c->waiters, INT_MAX, WF_UFUTEX_ANY);
 }
 
-/* The caller holds the lock once. */
+/* Releases m, which the caller has locked once. */
 static WF_COLD int release_libc_mutex(pthread_mutex_t *m)
 {
 	if (wf_inherit_has(m))
@@ -169,7 +169,7 @@ static int lock_by_libc(pthread_mutex_t *m)
 	return rc;
 }
 
-/* Only the kernel's futex tells another process that a mutex is free. */
+/* Locks m by polling: a holder in another process wakes no user futex. */
 static int await_shared(pthread_mutex_t *m)
 {
 	int rc;
@@ -217,7 +217,7 @@ WF_INLINE int retake_mutex(struct wf_mutex *m, int token)
 	return rc;
 }
 
-/* Counts the caller, which holds m. COND-1 */
+/* Counts the caller, which holds m, as a waiter. COND-1 */
 WF_INLINE void count_in_locked(void *arg)
 {
 	struct change *change = arg;
@@ -231,10 +231,10 @@ WF_INLINE void count_in_locked(void *arg)
 	if ((waiters & WF_COND_COUNT) == 0)
 		wf_store_relaxed(&c->mutex, to);
 	else if (wf_load_relaxed(&c->mutex) != to)
-		wf_store_relaxed(&c->mutex, NULL); /* COND-6 */
+		wf_store_relaxed(&c->mutex, NULL); /* COND-6: they differ */
 }
 
-/* Also releases m, unless it is contended. COND-7 */
+/* Counts the caller, and releases m unless m is contended. COND-7 */
 WF_INLINE bool count_in_and_release(void *arg)
 {
 	struct change *change = arg;
@@ -249,7 +249,7 @@ WF_INLINE bool count_in_and_release(void *arg)
 	return change->has_begun;
 }
 
-/* The caller, left by a jump, was woken: wakes the next waiter instead. */
+/* Passes a wake of the caller, which a jump has taken away, to a waiter. */
 static int pass_on_locked(void *arg, const struct wf_thread *first)
 {
 	if (first != NULL)
@@ -266,13 +266,13 @@ static WF_COLD void pass_signal_on(const struct wf_cond *c)
 		wf_ufutex_wake(&c->waiters, INT_MAX, WF_UFUTEX_ANY);
 }
 
-/* Has a signal or broadcast ended the wait, which returned rc? COND-4 */
+/* True if a signal or broadcast has ended the wait with result rc. COND-4 */
 static bool is_woken(const struct waiter *w, int rc)
 {
 	return rc >= 0 || (rc != -EAGAIN && w->note.was_moved);
 }
 
-/* COND-9 */
+/* Cleans up after a waiter that leaves by a jump or its exit. COND-9 */
 static void leave_wait(void *waiter)
 {
 	struct waiter *w = waiter;
@@ -292,7 +292,7 @@ static void leave_wait(void *waiter)
 	retake_mutex(w->change.mutex, token);
 }
 
-/* The user futex wait has returned rc: counts out, locks m again. */
+/* After a user futex wait with result rc: counts out, locks m again. */
 WF_INLINE int end_wait(struct waiter *w, int rc, struct wf_cleanup *cleanup)
 {
 	struct wf_mutex *m = w->change.mutex;
@@ -302,13 +302,13 @@ WF_INLINE int end_wait(struct waiter *w, int rc, struct wf_cleanup *cleanup)
 	if (rc >= 0)
 		token = rc;
 	else if (is_woken(w, rc))
-		rc = 0; /* COND-4 */
+		rc = 0; /* COND-4: a signal was first */
 	else
-		count_out(&w->change); /* COND-3 */
+		count_out(&w->change); /* COND-3: ended by itself */
 	wf_cleanup_end(cleanup);
 	lock_rc = retake_mutex(m, token);
 	if (WF_UNLIKELY(lock_rc != 0))
-		return lock_rc; /* -EOWNERDEAD and the like, from libc */
+		return lock_rc; /* from libc: -EOWNERDEAD, -ENOTRECOVERABLE */
 	return rc == -ETIMEDOUT || rc == -ECANCELED ? rc : 0;
 }
 
@@ -326,7 +326,7 @@ WF_INLINE int wait_on(struct waiter *w, uint32_t seq, int64_t deadline_ns,
 	return rc;
 }
 
-/* For a contended or not simple mutex, and for a pending signal. */
+/* Waits if the mutex is contended or not simple, or a signal is pending. */
 static WF_COLD int wait_slow(struct waiter *w, int64_t deadline_ns,
 			     struct wf_cleanup *cleanup)
 {
@@ -335,7 +335,7 @@ static WF_COLD int wait_slow(struct waiter *w, int64_t deadline_ns,
 	int rc;
 
 	wf_ufutex_change(&c->seq, count_in_locked, &w->change);
-	seq = wf_load_relaxed(&c->seq); /* COND-1 */
+	seq = wf_load_relaxed(&c->seq); /* COND-1: m is held */
 	w->note = (struct wf_ufutex_note)WF_UFUTEX_NOTE_NONE;
 	rc = release_mutex(w->change.mutex);
 	if (WF_UNLIKELY(rc != 0)) {
@@ -402,7 +402,7 @@ WF_LINK_INLINE int wf_cond_wait(struct wf_cond *c, struct wf_mutex *m,
 	return 0;
 }
 
-/* The wait below is left by a jump or by the thread's exit. */
+/* Cleans up when a jump or the thread's exit leaves the wait below. */
 static void retake_left(void *mutex)
 {
 	retake_mutex(mutex, WF_WOKEN_LAST);
@@ -440,13 +440,13 @@ WF_INLINE int signal_locked(void *arg, const struct wf_thread *first)
 {
 	struct change *change = arg;
 
-	count_up_locked(change->cond); /* COND-2 */
+	count_up_locked(change->cond); /* COND-2: before the wake */
 	if (WF_LIKELY(first != NULL))
 		count_out_locked(change);
-	return WF_WOKEN_LAST; /* moves no thread to the mutex */
+	return WF_WOKEN_LAST; /* token: moves no thread to the mutex */
 }
 
-/* Not inline: its callers are WF_PREEMPTIBLE. They return this result, 0. */
+/* Not inline, as its callers are WF_PREEMPTIBLE. Returns 0, as they do. */
 WF_NOINLINE int wf_cond_signal_slow(struct wf_cond *c)
 {
 	struct change change = { .cond = c, .n = 1 };
@@ -471,7 +471,7 @@ static int plan_locked(void *arg)
 	if (any && wf_load_relaxed(&c->mutex) != b->mutex)
 		return -EAGAIN;
 	count_up_locked(c);
-	if (!any || b->mutex == NULL) /* COND-8 */
+	if (!any || b->mutex == NULL) /* COND-8: it may not exist */
 		return INT_MAX;
 	return wf_mutex_expect_waiters(b->mutex) ? 0 : 1; /* COND-5 */
 }

@@ -27,18 +27,20 @@
 #include "libc/cond_words.h"
 #include "sync/mutex.h"
 
-/* wf_cond.waiters */
+/* struct wf_cond.waiters: a count and a bit. */
 enum wf_cond_waiters {
-	WF_COND_COUNT = 0x7fffffff, /* threads that will access the object */
-	WF_COND_DYING = 1U << 31,   /* a thread waits for the count to be 0 */
+	WF_COND_COUNT = 0x7fffffff, /* waiters that will access the object */
+	/* a thread destroys it and waits for a count of 0 */
+	WF_COND_DYING = 1U << 31,
 };
 
 struct wf_cond {
 	union {
 		struct {
-			_Atomic uint32_t seq;	  /* signals; any thread,
-						   * atomic */
-			_Atomic uint32_t waiters; /* any thread, atomic */
+			/* number of signals; any thread, atomic */
+			_Atomic uint32_t seq;
+			/* enum wf_cond_waiters; any thread, atomic */
+			_Atomic uint32_t waiters;
 			/*
 			 * The mutex of the waiters, or NULL if they may not be
 			 * moved to it. Waiters write it while they hold the
@@ -55,14 +57,15 @@ int wf_cond_init(struct wf_cond *c, clockid_t clock);
 int wf_cond_fini(struct wf_cond *c);
 
 /*
- * Releases m, parks until signalled, locks m again. Returns 0, also without a
- * signal, or -ETIMEDOUT. If releasing m fails (-EPERM), returns that at once.
+ * Releases m, parks until a signal or broadcast, locks m again. Returns 0, also
+ * without a signal, or -ETIMEDOUT. If releasing m fails (-EPERM), returns that
+ * at once.
  */
 int wf_cond_wait(struct wf_cond *c, struct wf_mutex *m, int64_t deadline_ns);
 
 /*
- * wf_cond_wait for a process-shared condition with a mutex that libc could not
- * release.
+ * As wf_cond_wait, for a process-shared condition with a mutex that libc could
+ * not release.
  */
 int wf_cond_wait_shared(struct wf_mutex *m, int64_t deadline_ns);
 
@@ -75,7 +78,7 @@ static inline bool wf_cond_is_shared(const struct wf_cond *c)
 	       WF_COND_SHARED;
 }
 
-/* For process-private conditions. */
+/* Returns the clock of the deadlines. For process-private conditions. */
 static inline clockid_t wf_cond_clock(const struct wf_cond *c)
 {
 	return c->words[WF_COND_FLAGS_OLD] & WF_COND_MONOTONIC ?
@@ -85,14 +88,16 @@ static inline clockid_t wf_cond_clock(const struct wf_cond *c)
 
 static inline int wf_cond_signal(struct wf_cond *c)
 {
-	if (WF_LIKELY(wf_load_relaxed(&c->waiters) == 0)) /* COND-1 */
+	/* COND-1: no waiter needs this signal */
+	if (WF_LIKELY(wf_load_relaxed(&c->waiters) == 0))
 		return 0;
 	return wf_cond_signal_slow(c);
 }
 
 static inline int wf_cond_broadcast(struct wf_cond *c)
 {
-	if (WF_UNLIKELY(wf_load_relaxed(&c->waiters) != 0)) /* COND-1 */
+	/* COND-1: a waiter needs it */
+	if (WF_UNLIKELY(wf_load_relaxed(&c->waiters) != 0))
 		wf_cond_broadcast_slow(c);
 	return 0;
 }

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <time.h>
 
-/* Locks and conditions can wait on these clocks. */
+/* True for the clocks on which locks and conditions can wait. */
 static inline bool wf_deadline_has_clock(clockid_t clock)
 {
 	return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC;

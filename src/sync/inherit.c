@@ -44,7 +44,7 @@
 #include "sync/robust.h"
 #include "wait/sleep.h"
 
-#ifndef FUTEX_LOCK_PI2 /* Since Linux 5.14. */
+#ifndef FUTEX_LOCK_PI2 /* Not in headers before Linux 5.14. */
 #define FUTEX_LOCK_PI2 13
 #endif
 
@@ -72,7 +72,10 @@ static bool holds(const struct wf_carrier *c, const pthread_mutex_t *m)
 
 /* --- the kernel thread of a thread -------------------------------------- */
 
-/* INHERIT-3 */
+/*
+ * True if the kernel knows the caller's id, so that libc's functions lock.
+ * INHERIT-3
+ */
 bool wf_inherit_is_libc(void)
 {
 	const struct wf_thread *t = wf_self;
@@ -92,8 +95,8 @@ void wf_inherit_note_native(void)
 }
 
 /*
- * INHERIT-1. Binds the caller and returns its carrier. NULL: no kernel thread
- *     is available.
+ * Binds the caller and returns its carrier (INHERIT-1). Returns NULL if no
+ * kernel thread is available.
  */
 static struct wf_carrier *own_carrier(void)
 {
@@ -136,7 +139,8 @@ static void free_word(const struct wf_carrier *c, pthread_mutex_t *m)
 {
 	uint32_t word = id_of(c);
 
-	/* release: pairs with the acquire of the next owner. */
+	/* release: publishes the section; pairs with the acquire of the next
+	 * owner. */
 	if (!wf_cas_acq_rel(wf_libc_mutex_word(m), &word, 0))
 		wf_sys(SYS_futex, wf_libc_mutex_word(m), FUTEX_UNLOCK_PI);
 }
@@ -150,7 +154,9 @@ static void enlist(struct wf_carrier *c, pthread_mutex_t *m)
 	end_pending(c);
 }
 
-/* The caller has set the word, which is pending. */
+/*
+ * Completes a lock: the caller has set the word, and m is pending in its list.
+ */
 static int own(struct wf_carrier *c, pthread_mutex_t *m)
 {
 	if (wf_load_acquire(wf_libc_mutex_word(m)) & FUTEX_OWNER_DIED) {
@@ -158,7 +164,7 @@ static int own(struct wf_carrier *c, pthread_mutex_t *m)
 				 ~(uint32_t)FUTEX_OWNER_DIED);
 		m->libc_owner = WF_ROBUST_INCONSISTENT;
 		enlist(c, m);
-		return EOWNERDEAD; /* counted by the dead owner */
+		return EOWNERDEAD; /* the dead owner is still in libc_users */
 	}
 	if (wf_libc_mutex_is_robust(m) &&
 	    m->libc_owner == WF_ROBUST_NOT_RECOVERABLE) {
@@ -173,7 +179,7 @@ static int own(struct wf_carrier *c, pthread_mutex_t *m)
 	return 0;
 }
 
-/* No thread will unlock it: waits until the deadline. */
+/* Waits until the deadline: no thread will unlock the mutex. */
 static int wait_in_vain(clockid_t clock, const struct timespec *abstime)
 {
 	int64_t deadline_ns;
@@ -186,7 +192,9 @@ static int wait_in_vain(clockid_t clock, const struct timespec *abstime)
 	return ETIMEDOUT;
 }
 
-/* Handlers run meanwhile, and then the wait continues. */
+/*
+ * Locks m in the kernel. Handlers run meanwhile, and then the wait continues.
+ */
 static int lock_in_kernel(pthread_mutex_t *m, clockid_t clock,
 			  const struct timespec *abstime)
 {
@@ -199,10 +207,10 @@ static int lock_in_kernel(pthread_mutex_t *m, clockid_t clock,
 	} while (rc == -EAGAIN || rc == -EINTR);
 	switch (rc) {
 	case -ESRCH:   /* the owner has exited */
-	case -EDEADLK: /* the owner is or awaits the caller */
+	case -EDEADLK: /* the owner is the caller, or waits for it */
 		return wait_in_vain(clock, abstime);
 	case -ENOSYS:
-		return EINVAL; /* this clock needs LOCK_PI2; as libc */
+		return EINVAL; /* a kernel without LOCK_PI2: as with libc */
 	default:
 		return (int)-rc;
 	}
@@ -248,8 +256,8 @@ int wf_inherit_lock(pthread_mutex_t *m, clockid_t clock,
 }
 
 /*
- * Takes a free mutex. If the owner has died, only the kernel can give the mutex
- * to the caller.
+ * Takes a free mutex; returns EBUSY if it has an owner. If the owner has died,
+ * asks the kernel: only the kernel can give the mutex to the caller then.
  */
 static int try_word(const struct wf_carrier *c, pthread_mutex_t *m)
 {
@@ -333,7 +341,10 @@ static bool has_inheriting(uintptr_t head)
 	return link != head;
 }
 
-/* The kernel's list for t's carrier, 0 if there is none. */
+/*
+ * Returns the robust list that the kernel has for t's carrier, 0 if there is
+ * none.
+ */
 static uintptr_t kernels_list(const struct wf_thread *t)
 {
 	if (wf_inherit_is_libc())

@@ -18,37 +18,44 @@
 
 #include "sync/mutex.h"
 
-/* m has libc's layout. A destroyed mutex, of kind -1, has no protocol. */
+/*
+ * True if m has this protocol. m has libc's layout. A destroyed mutex, of kind
+ * -1, has no protocol.
+ */
 static inline bool wf_inherit_has(const pthread_mutex_t *m)
 {
 	return m->libc_kind > 0 && (m->libc_kind & WF_MUTEX_INHERIT);
 }
 
 /*
- * Does the kernel know the caller's id? Then libc's functions lock, and libc
- * may wait for a condition with m.
+ * True if the kernel knows the caller's id. Then libc's functions lock, and
+ * libc may wait for a condition with m.
  */
 bool wf_inherit_is_libc(void);
 
-/* abstime NULL: no deadline. */
+/* Locks m until the deadline `abstime`; NULL: no deadline. */
 int wf_inherit_lock(pthread_mutex_t *m, clockid_t clock,
 		    const struct timespec *abstime);
 int wf_inherit_trylock(pthread_mutex_t *m);
 int wf_inherit_unlock(pthread_mutex_t *m);
 
 /*
- * The caller will take a lock of which the kernel knows the owner, and not by
- * the functions above. If it is the first thread, it must stay on its kernel
- * thread.
+ * Called when the caller will take a lock of which the kernel knows the owner,
+ * and not by the functions above. If it is the first thread, it stays on its
+ * kernel thread.
  */
 void wf_inherit_note_native(void);
 
 /*
- * The runtime starts. t is the caller and the first thread, and has a carrier.
+ * Called when the runtime starts. t is the caller and the first thread, and has
+ * a carrier.
  */
 void wf_inherit_start(struct wf_thread *t);
 
-/* The caller exits: the kernel marks the robust mutexes that it holds. */
+/*
+ * Called when the caller exits: makes the kernel mark the robust mutexes that
+ * it holds.
+ */
 void wf_inherit_thread_end(struct wf_thread *t);
 
 void wf_inherit_fork_child(void);

@@ -17,7 +17,10 @@
 
 #include "sync/mutex.h"
 
-/* The word of a mutex that is not robust. The bits above may have a ceiling. */
+/*
+ * The word of a mutex that is not robust. Higher bits may have a priority
+ * ceiling.
+ */
 enum wf_libc_mutex {
 	WF_LIBC_MUTEX_FREE = 0,
 	WF_LIBC_MUTEX_LOCKED = 1,
@@ -34,7 +37,7 @@ static inline bool wf_libc_mutex_is_robust(const pthread_mutex_t *m)
 	return (m->libc_kind & WF_MUTEX_ROBUST) != 0;
 }
 
-/* PTHREAD_MUTEX_..._NP */
+/* Returns a PTHREAD_MUTEX_..._NP. */
 static inline int wf_libc_mutex_type(const pthread_mutex_t *m)
 {
 	return m->libc_kind & WF_MUTEX_TYPE;
@@ -46,7 +49,10 @@ static inline bool wf_libc_mutex_asks_owner(const pthread_mutex_t *m)
 	       wf_libc_mutex_type(m) == PTHREAD_MUTEX_ERRORCHECK_NP;
 }
 
-/* The owner unlocks. True: it keeps the mutex, which it had locked again. */
+/*
+ * Called when the owner unlocks. Returns true if it keeps the mutex, which it
+ * had locked several times.
+ */
 static inline bool wf_libc_mutex_unlock_again(pthread_mutex_t *m)
 {
 	if (wf_libc_mutex_type(m) != PTHREAD_MUTEX_RECURSIVE_NP ||
@@ -56,7 +62,10 @@ static inline bool wf_libc_mutex_unlock_again(pthread_mutex_t *m)
 	return true;
 }
 
-/* The owner locks again. EBUSY: with this type the owner waits for itself. */
+/*
+ * Called when the owner locks again. EBUSY: a mutex of this type makes its
+ * owner wait for itself.
+ */
 static inline int wf_libc_mutex_lock_again(pthread_mutex_t *m)
 {
 	switch (wf_libc_mutex_type(m)) {

@@ -11,11 +11,11 @@
  * the first waiter, until the starving thread has had the mutex.
  *
  * A wait that a signal interrupts counts as a lost race. A garbage collector
- * may stop all threads again and again while one holds the mutex. Without that
- * rule they would queue in the order in which the collector resumes them.
+ * may stop all threads again and again by signals while one holds the mutex.
+ * Without that rule they would queue in the order in which the collector
+ * resumes them.
  *
  * Word: FREE = 0, L = LOCKED, C = CONTENDED, H = HANDOFF.
- *
  *     FREE  -> L      [wf_mutex_take; acquire, woken as the last]
  *     FREE  -> LC     [acquire, woken with waiters behind it]
  *     L     -> LC     [acquire, before parking; wf_mutex_expect_waiters]
@@ -29,12 +29,12 @@
  * MUTEX-1. Only the owner clears L. Clearing L, or handing the mutex over, is
  *     the owner's last access to the object: afterwards it uses the word's
  *     address only as a key. The next owner may free the memory.
- * MUTEX-2. If a thread is parked on the word, then C is set, or the unlock that
- *     cleared it has yet to wake a thread, or a thread woken with WF_WOKEN_MORE
- *     has yet to run. That thread takes the word with C, or sets C before it
- *     parks again or times out. So no thread stays parked for ever. A thread
- *     parks only while the word has C, which the user futex checks under its
- *     bucket's lock.
+ * MUTEX-2. If a thread is parked on the word, then one of three holds. C is
+ *     set; or the unlock that cleared it has yet to wake a thread; or a thread
+ *     woken with WF_WOKEN_MORE has yet to run. That thread takes the word with
+ *     C, or sets C before it parks again or times out. So no thread stays
+ *     parked for ever. A thread parks only while the word has C, which the user
+ *     futex checks under its bucket's lock.
  * MUTEX-3. owner is the holder's id or WF_OWNER_NONE, and NONE before L is
  *     cleared. So a thread that reads its own id is the holder.
  * MUTEX-4. A thread that sets H clears it when it leaves acquire(), unless H is
@@ -61,7 +61,10 @@
 #include "sync/priority.h"
 #include "wait/sleep.h"
 
-/* As in Go: far above the cost of a switch, and too short to be noticed. */
+/*
+ * A waiter starves after this time. As in Go: far above the cost of a switch,
+ * and too short to be noticed.
+ */
 #define STARVING_NS WF_NS_PER_MS
 
 uint32_t wf_mutex_spins = WF_MUTEX_SPINS_DEFAULT;
@@ -75,7 +78,7 @@ _Static_assert(PTHREAD_MUTEX_RECURSIVE_NP == 1 &&
 		       PTHREAD_MUTEX_ERRORCHECK_NP == 2,
 	       "wf_mutex_checks_owner tells the types apart");
 
-/* Does not block. kind: enum wf_mutex_kind without ROBUST and SHARED. */
+/* Does not block. kind: enum wf_mutex_kind, but not ROBUST or SHARED. */
 int wf_mutex_init(struct wf_mutex *m, int kind, int ceiling)
 {
 	memset(m, 0, sizeof(*m));
@@ -85,7 +88,8 @@ int wf_mutex_init(struct wf_mutex *m, int kind, int ceiling)
 }
 
 /*
- * Does not block. -EBUSY: it is locked, or a condition wait will lock it again.
+ * Does not block. Returns -EBUSY if the mutex is locked, or if a condition wait
+ * will lock it again.
  */
 int wf_mutex_fini(struct wf_mutex *m)
 {
@@ -93,7 +97,7 @@ int wf_mutex_fini(struct wf_mutex *m)
 	if (wf_load_acquire(&m->word) != WF_MUTEX_FREE ||
 	    wf_load_relaxed(&m->nr_waits) != 0)
 		return -EBUSY;
-	m->libc.libc_kind = -1; /* as libc: EINVAL from now on */
+	m->libc.libc_kind = -1; /* with this, libc's functions return EINVAL */
 	return 0;
 }
 
@@ -105,7 +109,10 @@ int wf_mutex_ceiling(const struct wf_mutex *m, int *ret_ceiling)
 	return 0;
 }
 
-/* Locks the mutex to set it, so may park. The old ceiling is not checked. */
+/*
+ * Locks the mutex to set its ceiling, so may park. Does not compare the
+ * caller's priority with the old ceiling.
+ */
 int wf_mutex_set_ceiling(struct wf_mutex *m, int ceiling, int *ret_old)
 {
 	bool is_mine = wf_mutex_is_mine(m, wf_owner_self());
@@ -128,7 +135,8 @@ int wf_mutex_set_ceiling(struct wf_mutex *m, int ceiling, int *ret_old)
 }
 
 /*
- * Has the caller lost races for STARVING_NS? *starves_at is 0 before the first.
+ * True if the caller has lost races for STARVING_NS. *starves_at is 0 before
+ * the first lost race.
  */
 static bool is_starving(int64_t *starves_at)
 {
@@ -139,10 +147,10 @@ static bool is_starving(int64_t *starves_at)
 	return now >= *starves_at;
 }
 
-/* The starving thread has got the mutex, or has stopped waiting. */
+/* Called when the starving thread has got the mutex, or has stopped waiting. */
 static void end_starvation(struct wf_mutex *m, bool is_starved)
 {
-	if (is_starved) /* MUTEX-4 */
+	if (is_starved) /* MUTEX-4: it has set H */
 		atomic_fetch_and_explicit(&m->word, ~(uint32_t)WF_MUTEX_HANDOFF,
 					  memory_order_relaxed);
 }
@@ -154,7 +162,7 @@ struct waiter {
 	int64_t starves_at;
 };
 
-/* MUTEX-2 */
+/* Parks while the word is `word`, which has C. MUTEX-2 */
 static int park(struct waiter *w, uint32_t word, int64_t deadline_ns)
 {
 	const void *addr = &w->mutex->word;
@@ -171,7 +179,7 @@ static int note_more(void *arg, const struct wf_thread *first)
 	return wf_ufutex_has_more(first) ? WF_WOKEN_MORE : WF_WOKEN_LAST;
 }
 
-/* MUTEX-5 */
+/* Cleans up after a waiter that leaves by a jump or its exit. MUTEX-5 */
 static void leave_wait(void *waiter)
 {
 	struct waiter *w = waiter;
@@ -184,7 +192,10 @@ static void leave_wait(void *waiter)
 		wf_ufutex_wake_one(&w->mutex->word, note_more, NULL);
 }
 
-/* Takes the mutex with `bits` if it is free. False: *ret_word has L. */
+/*
+ * Takes the mutex with `bits` if it is free. If it is locked, returns false,
+ * and *ret_word has L.
+ */
 static bool take(struct wf_mutex *m, uint32_t bits, uint32_t *ret_word)
 {
 	*ret_word = wf_load_relaxed(&m->word);
@@ -212,7 +223,7 @@ static int await(struct waiter *w, uint32_t word, int64_t deadline_ns,
 
 		if (has_lost)
 			w->is_starved = is_starving(&w->starves_at);
-		has_lost = true; /* for the next turn */
+		has_lost = true; /* if the loop goes round again */
 		wait = word | WF_MUTEX_CONTENDED |
 		       (w->is_starved ? WF_MUTEX_HANDOFF : 0);
 		if (wait != word && !wf_cas_acq_rel(&m->word, &word, wait))
@@ -228,7 +239,8 @@ static int await(struct waiter *w, uint32_t word, int64_t deadline_ns,
 		if (rc >= 0) {
 			bits = WF_MUTEX_LOCKED;
 			if (rc == WF_WOKEN_MORE)
-				bits |= WF_MUTEX_CONTENDED; /* MUTEX-2 */
+				/* MUTEX-2: others may be parked */
+				bits |= WF_MUTEX_CONTENDED;
 		}
 	} while (!take(m, bits, &word));
 	wf_cleanup_end(cleanup);
@@ -248,13 +260,14 @@ static int acquire(struct wf_mutex *m, int64_t deadline_ns, uint32_t bits)
 		rc = await(&w, word, deadline_ns, bits, &cleanup);
 	}
 	if (rc == 0)
-		wf_store_relaxed(&m->owner, wf_owner_self()); /* MUTEX-3 */
+		/* MUTEX-3: after the word */
+		wf_store_relaxed(&m->owner, wf_owner_self());
 	return rc;
 }
 
 /*
- * With several VPs the owner of a short section runs: spinning costs less than
- * a switch.
+ * Spins for the mutex. With several VPs its owner may run and soon end a short
+ * section: then spinning costs less than a switch.
  */
 static bool spin(struct wf_mutex *m)
 {
@@ -288,7 +301,8 @@ WF_COLD int wf_mutex_clocklock_slow(struct wf_mutex *m, clockid_t clock,
 	int64_t deadline_ns;
 	int rc;
 
-	/* A caller that need not wait needs no valid time. */
+	/* With a protocol, wf_priority_lock checks the time: a caller that need
+	 * not wait needs no valid time. */
 	if (wf_mutex_has_protocol(m)) {
 		rc = wf_priority_trylock(m);
 		if (rc != -EBUSY)
@@ -311,10 +325,11 @@ int wf_mutex_relock_slow(struct wf_mutex *m, int token)
 	if (token == WF_HANDED) {
 		/* acquire: pairs with the store in hand_over. */
 		(void)wf_load_acquire(&m->word);
-		wf_store_relaxed(&m->owner, self); /* MUTEX-3 */
+		wf_store_relaxed(&m->owner, self); /* MUTEX-3: after the word */
 		return 0;
 	}
-	if (wf_mutex_is_mine(m, self)) /* one of several locks was released */
+	/* recursive: one of several locks was released */
+	if (wf_mutex_is_mine(m, self))
 		return wf_mutex_nest(m);
 	if (wf_mutex_has_protocol(m))
 		return wf_priority_lock(m, WF_FOREVER);
@@ -326,14 +341,18 @@ int wf_mutex_relock_slow(struct wf_mutex *m, int token)
 
 bool wf_mutex_expect_waiters(struct wf_mutex *m)
 {
-	if (wf_load_relaxed(&m->owner) != wf_owner_self()) /* MUTEX-3 */
+	/* MUTEX-3: the caller holds it */
+	if (wf_load_relaxed(&m->owner) != wf_owner_self())
 		return false;
 	atomic_fetch_or_explicit(&m->word, WF_MUTEX_CONTENDED,
 				 memory_order_relaxed); /* MUTEX-2 */
 	return true;
 }
 
-/* Under the bucket's lock: no thread can begin or end a wait on the word. */
+/*
+ * Gives the mutex to the first waiter. Under the bucket's lock, so that no
+ * thread can begin or end a wait on the word.
+ */
 static int hand_over(void *arg, const struct wf_thread *first)
 {
 	struct wf_mutex *m = arg;
@@ -342,14 +361,15 @@ static int hand_over(void *arg, const struct wf_thread *first)
 	if (first != NULL)
 		word = WF_MUTEX_LOCKED;
 	if (wf_ufutex_has_more(first))
-		word |= WF_MUTEX_CONTENDED | WF_MUTEX_HANDOFF; /* MUTEX-4 */
+		/* MUTEX-4: H stays set */
+		word |= WF_MUTEX_CONTENDED | WF_MUTEX_HANDOFF;
 	/*
 	 * release: publishes the section; pairs with the acquire of the thread
 	 * that gets the mutex, now or later. The store may drop a bit that a
 	 * thread has just set before parking. That thread will find another
 	 * word, and set the bit again.
 	 */
-	wf_store_release(&m->word, word); /* MUTEX-1 */
+	wf_store_release(&m->word, word); /* MUTEX-1: the last access */
 	return WF_HANDED;
 }
 
@@ -362,10 +382,12 @@ WF_COLD void wf_mutex_unlock_slow(struct wf_mutex *m)
 			wf_ufutex_wake_one(&m->word, hand_over, m);
 			return;
 		}
-		/* release: publishes the section; pairs with acquire(). */
+		/* release: publishes the section; pairs with the acquire in
+		 * take(). */
 		if (!wf_cas_acq_rel(&m->word, &word, WF_MUTEX_FREE))
 			continue;
-		if (word & WF_MUTEX_CONTENDED) /* MUTEX-1, MUTEX-2 */
+		/* MUTEX-1, MUTEX-2: wakes by address */
+		if (word & WF_MUTEX_CONTENDED)
 			wf_ufutex_wake_one(&m->word, note_more, NULL);
 		return;
 	}

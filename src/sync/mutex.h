@@ -33,7 +33,7 @@
 #include "sync/owner.h"
 #include "wait/ufutex.h"
 
-/* wf_mutex.word; the transitions are listed in mutex.c. */
+/* struct wf_mutex.word; the transitions are listed in mutex.c. */
 enum wf_mutex_word {
 	WF_MUTEX_FREE = 0,
 	WF_MUTEX_LOCKED = 1 << 0,
@@ -41,9 +41,12 @@ enum wf_mutex_word {
 	WF_MUTEX_HANDOFF = 1 << 2,   /* the next unlock hands the mutex over */
 };
 
-/* The kind, as libc's static initialisers and pthread_mutex_init set it. */
+/*
+ * Bits of the kind, as libc's static initialisers and pthread_mutex_init set
+ * them.
+ */
 enum wf_mutex_kind {
-	WF_MUTEX_TYPE = 3,	   /* PTHREAD_MUTEX_..._NP */
+	WF_MUTEX_TYPE = 3,	   /* mask for a PTHREAD_MUTEX_..._NP */
 	WF_MUTEX_INVALID = 3 << 2, /* destroyed, or never initialised */
 	WF_MUTEX_ROBUST = 1 << 4,
 	WF_MUTEX_INHERIT = 1 << 5,
@@ -51,17 +54,18 @@ enum wf_mutex_kind {
 	WF_MUTEX_SHARED = 1 << 7,
 };
 
-/* Tokens of wakes, for a thread that waited for the mutex. */
+/* Tokens by which a waker tells a thread how its wait for the mutex ended. */
 enum wf_mutex_token {
-	WF_WOKEN_MORE = 0, /* also plain wakes: more may be parked */
-	WF_WOKEN_LAST = 1, /* no other thread was parked */
-	WF_HANDED = 2,	   /* the thread owns the mutex already */
+	WF_WOKEN_MORE = 0, /* woken; other threads may still be parked */
+	WF_WOKEN_LAST = 1, /* woken; no other thread was parked */
+	WF_HANDED = 2,	   /* woken, and owns the mutex already */
 };
 
 struct wf_mutex {
 	union {
 		struct {
-			_Atomic uint32_t word; /* any thread, atomic */
+			/* enum wf_mutex_word; any thread, atomic */
+			_Atomic uint32_t word;
 			uint32_t depth; /* locks beyond the first; owner */
 			/*
 			 * Thread id or WF_OWNER_NONE. The owner writes it; any
@@ -71,31 +75,36 @@ struct wf_mutex {
 		};
 		struct {
 			char before[offsetof(pthread_mutex_t, libc_spins)];
-			/* Condition waits that will relock it; owner. */
+			/* Number of condition waits that will lock it again;
+			 * the owner writes. */
 			_Atomic uint32_t nr_waits;
 		};
-		pthread_mutex_t libc; /* has the kind where libc has it */
+		pthread_mutex_t libc; /* libc's view: has the kind */
 	};
 };
 
 /*
- * Pauses before a thread parks on an adaptive mutex; 0 with one VP. boot/ sets
- * it once, before there is a second thread.
+ * CPU pauses before a thread parks on an adaptive mutex; 0 with one VP. boot/
+ * sets it once, before there is a second thread.
  */
 extern uint32_t wf_mutex_spins;
 #define WF_MUTEX_SPINS_DEFAULT 100
 
 int wf_mutex_init(struct wf_mutex *m, int kind, int ceiling);
 int wf_mutex_fini(struct wf_mutex *m);
-/* The priority ceiling: -EINVAL if the mutex has none. */
+/* Stores the priority ceiling. Returns -EINVAL if the mutex has none. */
 int wf_mutex_ceiling(const struct wf_mutex *m, int *ret_ceiling);
 int wf_mutex_set_ceiling(struct wf_mutex *m, int ceiling, int *ret_old);
 
-/* Locks the plain mutex inside one with a ceiling. Returns 0 or -ETIMEDOUT. */
+/*
+ * Locks the plain mutex that a mutex with a ceiling is made of. Returns 0 or
+ * -ETIMEDOUT.
+ */
 int wf_mutex_acquire(struct wf_mutex *m, int64_t deadline_ns);
 
 /*
- * Slow paths of the functions below. They may park, so not in signal handlers.
+ * Slow paths of the functions below. They may park: do not call them in signal
+ * handlers.
  */
 int wf_mutex_lock_slow(struct wf_mutex *m, int64_t deadline_ns);
 int wf_mutex_clocklock_slow(struct wf_mutex *m, clockid_t clock,
@@ -117,38 +126,43 @@ static inline int wf_mutex_kind(const struct wf_mutex *m)
 	return m->libc.libc_kind;
 }
 
-/* libc's functions return EINVAL for these. */
+/*
+ * True if m is destroyed or was never initialised: libc's functions return
+ * EINVAL.
+ */
 static inline bool wf_mutex_is_invalid(const struct wf_mutex *m)
 {
 	return wf_mutex_kind(m) & WF_MUTEX_INVALID;
 }
 
-/* Robust or process-shared, in libc's layout; or invalid. */
+/* True if libc's layout is used: m is robust, process-shared or invalid. */
 static inline bool wf_mutex_is_libc(const struct wf_mutex *m)
 {
 	return wf_mutex_kind(m) &
 	       (WF_MUTEX_ROBUST | WF_MUTEX_SHARED | WF_MUTEX_INVALID);
 }
 
-/* For mutexes that are not libc's: is there a priority protocol? */
+/* True if m has a priority protocol. Only for mutexes that are not libc's. */
 static inline bool wf_mutex_has_protocol(const struct wf_mutex *m)
 {
 	return wf_mutex_kind(m) & (WF_MUTEX_INHERIT | WF_MUTEX_PROTECT);
 }
 
-/* Neither libc's nor with a priority protocol. */
+/* True if m is neither libc's nor has a priority protocol. */
 static inline bool wf_mutex_is_plain(const struct wf_mutex *m)
 {
 	return !wf_mutex_is_libc(m) && !wf_mutex_has_protocol(m);
 }
 
-/* Recursive (1) or errorcheck (2), not normal (0) or adaptive (3). */
+/*
+ * True if m is recursive (1) or errorcheck (2), not normal (0) or adaptive (3).
+ */
 static inline bool wf_mutex_checks_owner(const struct wf_mutex *m)
 {
 	return (wf_mutex_kind(m) + 1) & 2;
 }
 
-/* Plain, and neither recursive nor errorcheck. */
+/* True if m is plain, and neither recursive nor errorcheck. */
 static inline bool wf_mutex_is_simple(const struct wf_mutex *m)
 {
 	return wf_mutex_is_plain(m) && !wf_mutex_checks_owner(m);
@@ -159,7 +173,10 @@ static inline bool wf_mutex_is_mine(const struct wf_mutex *m, uint32_t self)
 	return wf_mutex_checks_owner(m) && wf_load_relaxed(&m->owner) == self;
 }
 
-/* The owner locks again: counts (recursive) or fails (errorcheck). */
+/*
+ * Called when the owner locks again. A recursive mutex counts, an errorcheck
+ * mutex fails.
+ */
 static inline int wf_mutex_nest(struct wf_mutex *m)
 {
 	if ((wf_mutex_kind(m) & WF_MUTEX_TYPE) == PTHREAD_MUTEX_ERRORCHECK_NP)
@@ -181,7 +198,7 @@ static inline bool wf_mutex_take(struct wf_mutex *m, uint32_t self)
 	return true;
 }
 
-/* Unlocks a simple mutex, unless it is contended. */
+/* Unlocks a simple mutex and returns true, unless it is contended. */
 static inline bool wf_mutex_release(struct wf_mutex *m)
 {
 	uint32_t owner = wf_load_relaxed(&m->owner);
@@ -196,8 +213,8 @@ static inline bool wf_mutex_release(struct wf_mutex *m)
 }
 
 /*
- * Locks a free plain mutex. Without a call, so the caller needs no stack frame.
- * False: nothing has been done.
+ * Locks a free plain mutex. Makes no call, so the caller needs no stack frame.
+ * Returns false, and changes nothing, if it cannot.
  */
 static inline bool wf_mutex_lock_fast(struct wf_mutex *m)
 {
@@ -208,7 +225,8 @@ static inline bool wf_mutex_lock_fast(struct wf_mutex *m)
 }
 
 /*
- * Unlocks a simple mutex that is not contended. False: nothing has been done.
+ * Unlocks a simple mutex that is not contended. Returns false, and changes
+ * nothing, if it cannot.
  */
 static inline bool wf_mutex_unlock_fast(struct wf_mutex *m)
 {
@@ -216,8 +234,8 @@ static inline bool wf_mutex_unlock_fast(struct wf_mutex *m)
 }
 
 /*
- * Returns 0, -EDEADLK (errorcheck), -EAGAIN (recursive, too deep) or -EINVAL
- * (priority above the ceiling).
+ * Locks m. Returns 0, -EDEADLK (errorcheck), -EAGAIN (recursive, too deep) or
+ * -EINVAL (priority above the ceiling).
  */
 static inline int wf_mutex_lock(struct wf_mutex *m)
 {
@@ -231,8 +249,8 @@ static inline int wf_mutex_lock(struct wf_mutex *m)
 }
 
 /*
- * As lock, or -ETIMEDOUT. -EINVAL for a bad time only if the caller has to
- * wait.
+ * As wf_mutex_lock, or returns -ETIMEDOUT. A bad time is -EINVAL only if the
+ * caller has to wait.
  */
 static inline int wf_mutex_clocklock(struct wf_mutex *m, clockid_t clock,
 				     const struct timespec *ts)
@@ -246,7 +264,9 @@ static inline int wf_mutex_clocklock(struct wf_mutex *m, clockid_t clock,
 	return wf_mutex_clocklock_slow(m, clock, ts);
 }
 
-/* The owner begins (1) or has ended (-1) a wait for a condition. */
+/*
+ * Counts a condition wait of the owner: it begins (change 1) or has ended (-1).
+ */
 static inline void wf_mutex_count_wait(struct wf_mutex *m, int change)
 {
 	wf_store_relaxed(&m->nr_waits,
@@ -265,8 +285,9 @@ static inline int wf_mutex_relock(struct wf_mutex *m, int token)
 }
 
 /*
- * Returns 0, -EBUSY or -EAGAIN (recursive, too deep). With a protocol also
- * -EINVAL (priority above the ceiling) and, as in libc, -EDEADLK (errorcheck).
+ * Locks m if it is free. Returns 0, -EBUSY or -EAGAIN (recursive, too deep).
+ * With a protocol also -EINVAL (priority above the ceiling) and, as in libc,
+ * -EDEADLK (errorcheck).
  */
 static inline int wf_mutex_trylock(struct wf_mutex *m)
 {
@@ -282,7 +303,7 @@ static inline int wf_mutex_trylock(struct wf_mutex *m)
 	return WF_LIKELY(wf_mutex_take(m, self)) ? 0 : -EBUSY;
 }
 
-/* Returns 0, or -EPERM (recursive and errorcheck, not the owner). */
+/* Unlocks m. Returns 0, or -EPERM (recursive and errorcheck, not the owner). */
 static inline int wf_mutex_unlock(struct wf_mutex *m)
 {
 	uint32_t word = WF_MUTEX_LOCKED;

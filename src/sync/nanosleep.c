@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sleeps, also those that are over when they begin.
+ * Sleeps of POSIX, and those that have no time left when they begin.
  *
  * Programs back off by a sleep of 0 while they wait for another thread. In the
  * kernel such a sleep lasts for the thread's timer slack, 50 us unless prctl
@@ -8,7 +8,7 @@
  * just after now. If the VP then has no other thread to run, its carrier
  * sleeps, and the kernel adds the same slack.
  *
- * The kernel returns at once for an absolute time that is over. Here the VP
+ * The kernel returns at once for an absolute time in the past. Here the VP
  * first runs an interactive thread, if one is runnable.
  *
  * Rejected: to return at once, or to yield, for both. The thread would run for
@@ -27,13 +27,13 @@
 
 enum {
 	/*
-	 * Long enough that the VP checks its queues and sleeps first, and short
-	 * beside the kernel's slack.
+	 * The length of a sleep of 0. It is long enough that the VP checks its
+	 * queues and sleeps first, and short beside the kernel's slack.
 	 */
 	SHORTEST_NS = 4 * 1000,
 };
 
-/* Real-time threads have no slack in the kernel. */
+/* False for a real-time thread, which has no slack in the kernel. */
 static bool has_slack(void)
 {
 	return wf_thread_self()->rt_priority == 0;

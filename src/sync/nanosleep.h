@@ -14,13 +14,13 @@
 #include <time.h>
 
 /*
- * Sleeps for a time from now. ret_left may be NULL; it is set only with -EINTR.
+ * Sleeps for a relative time. ret_left may be NULL; it is set only with -EINTR.
  */
 int wf_nanosleep(const struct timespec *request, struct timespec *ret_left);
 
 /*
  * Sleeps until `clock` (CLOCK_REALTIME or CLOCK_MONOTONIC) shows ts. If ts is
- * over, a runnable interactive thread runs first.
+ * in the past, a runnable interactive thread runs first.
  */
 int wf_nanosleep_until(clockid_t clock, const struct timespec *ts);
 

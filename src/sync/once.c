@@ -31,7 +31,10 @@ _Static_assert(sizeof(struct wf_once) == sizeof(pthread_once_t) &&
 		       sizeof(struct wf_once) == sizeof(once_flag),
 	       "the objects have libc's size");
 
-/* Changes only while the process has one thread. */
+/*
+ * Number of forks, as in the word; changes only while the process has one
+ * thread.
+ */
 static uint32_t generation;
 
 void wf_once_fork_child(void)
@@ -45,7 +48,8 @@ struct run {
 };
 
 /*
- * ONCE-1. In the runtime, so that no handler jumps away between the two steps.
+ * Sets RUNNING for the caller. ONCE-1. In the runtime, so that no handler jumps
+ * away between the CAS and is_begun.
  */
 static bool take(struct run *r, uint32_t *word, uint32_t running)
 {
@@ -57,17 +61,21 @@ static bool take(struct run *r, uint32_t *word, uint32_t running)
 	return r->is_begun;
 }
 
-/* True if the caller must run the routine; false when it has been run. */
+/*
+ * Returns true if the caller must run the routine; false when it has been run.
+ */
 static bool begin_run(struct run *r)
 {
 	const uint32_t running = generation | WF_ONCE_RUNNING;
 	const uint32_t waited = running | WF_ONCE_WAITED;
 	struct wf_once *o = r->once;
-	/* acquire, here and below: pairs with the release in end_run. */
+	/* acquire, here and below: the routine's writes; pairs with the release
+	 * in end_run. */
 	uint32_t word = wf_load_acquire(&o->word);
 
 	while (word != WF_ONCE_DONE) {
-		if (word != running && word != waited) { /* ONCE-2 */
+		/* ONCE-2: DONE, 0 or a parent's */
+		if (word != running && word != waited) {
 			if (take(r, &word, running))
 				return true;
 			continue;
@@ -91,11 +99,14 @@ static void end_run(struct run *r, uint32_t result)
 						memory_order_release);
 
 	if (old & WF_ONCE_WAITED)
-		/* ONCE-3 */
+		/* ONCE-3: wakes all waiting threads. */
 		wf_ufutex_wake(&r->once->word, INT_MAX, WF_UFUTEX_ANY);
 }
 
-/* The routine is left early, or a handler jumps away just when it is done. */
+/*
+ * Cleans up when the routine is left early, or when a handler jumps away just
+ * when it is done.
+ */
 static void give_up(void *run)
 {
 	struct run *r = run;

@@ -16,16 +16,17 @@
 #include "base/atomic.h"
 #include "base/compiler.h"
 
-/* wf_once.word: 0 when never run. DONE is also libc's value. */
+/* struct wf_once.word: 0 when never run. DONE is also libc's value. */
 enum wf_once_word {
 	WF_ONCE_RUNNING = 1 << 0,
 	WF_ONCE_DONE = 1 << 1,
-	WF_ONCE_WAITED = 1 << 2,     /* threads may be parked on it */
-	WF_ONCE_GENERATION = 1 << 3, /* unit: forks before it began */
+	WF_ONCE_WAITED = 1 << 2, /* threads may be parked on it */
+	/* unit of the number of forks before it began */
+	WF_ONCE_GENERATION = 1 << 3,
 };
 
 struct wf_once {
-	_Atomic uint32_t word; /* any thread, atomic */
+	_Atomic uint32_t word; /* enum wf_once_word; any thread, atomic */
 };
 
 void wf_once_run_slow(struct wf_once *o, void (*routine)(void));

@@ -24,10 +24,10 @@
 #include "sync/mutex.h"
 
 enum {
-	FIRST_OWN_TID = 1 << WF_TID_INDEX_BITS, /* below: the kernel's ids */
+	FIRST_OWN_TID = 1 << WF_TID_INDEX_BITS, /* the kernel's ids are below */
 };
 
-/* OWNED-1 */
+/* Returns the field with the owner's process and id. OWNED-1 */
 static _Atomic uint64_t *owner_of(const pthread_mutex_t *m)
 {
 	return (_Atomic uint64_t *)&m->libc_prev;
@@ -67,7 +67,8 @@ void wf_owned_show(pthread_mutex_t *m)
 
 void wf_owned_hide(pthread_mutex_t *m)
 {
-	wf_store_relaxed(owner_of(m), 0); /* OWNED-2 */
+	/* OWNED-2: only libc's owner counts */
+	wf_store_relaxed(owner_of(m), 0);
 }
 
 void wf_owned_begin(pthread_mutex_t *m)

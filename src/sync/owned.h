@@ -17,25 +17,31 @@
 
 struct wf_thread;
 
-/* Does the kernel not know t's id? t may be NULL: no. */
+/* True if t has an id that the kernel does not know. False if t is NULL. */
 bool wf_owned_has_number(const struct wf_thread *t);
 
-/* Is m of this kind? */
+/*
+ * True if m is process-shared, recursive or errorcheck, and not robust. trylock
+ * and unlock are for such mutexes.
+ */
 bool wf_owned_has(const pthread_mutex_t *m);
 int wf_owned_trylock(pthread_mutex_t *m);
 int wf_owned_unlock(pthread_mutex_t *m);
 
-/* m checks its owner: is that the caller? */
+/* True if the caller is the owner of m, a mutex that checks its owner. */
 bool wf_owned_is_mine(const pthread_mutex_t *m);
 
 /*
- * Parts of trylock and unlock: the caller has just set the word, or will clear
- * it.
+ * Steps of trylock and unlock. begin: the caller has just set the word. end:
+ * the caller is about to clear the word.
  */
 void wf_owned_begin(pthread_mutex_t *m);
 void wf_owned_end(pthread_mutex_t *m);
 
-/* From now on the caller is the owner for weft, too; or only for libc. */
+/*
+ * show: makes the caller the owner for weft, too. hide: leaves it the owner
+ * only for libc, for the time of libc's wait.
+ */
 void wf_owned_show(pthread_mutex_t *m);
 void wf_owned_hide(pthread_mutex_t *m);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The owner of a lock: the thread's id as the program sees it.
+ * The id by which a lock names its owner: that of the thread, as the program
+ * sees it.
  *
  *     if (wf_load_relaxed(&m->owner) == wf_owner_self())
  *             ...             only the caller could have written that

@@ -45,14 +45,17 @@ static bool take(struct wf_mutex *m)
 {
 	uint32_t self = wf_owner_self(), word = 0;
 
-	/* acquire: pairs with the release in an unlock. */
+	/* acquire: pairs with the releases in grant() and unlock_inherit(). */
 	if (!wf_cas_acq_rel(&m->word, &word, self))
 		return false;
 	wf_store_relaxed(&m->owner, self);
 	return true;
 }
 
-/* False: the mutex was free, and the caller has it now. */
+/*
+ * Makes w a waiter. Returns false if the mutex was free: then the caller has it
+ * now.
+ */
 static bool enqueue_locked(struct wf_boost_waiter *w)
 {
 	uint32_t word = wf_load_relaxed(&w->mutex->word);
@@ -72,7 +75,10 @@ static bool enqueue_locked(struct wf_boost_waiter *w)
 	return true;
 }
 
-/* False: the caller has been handed the mutex meanwhile. */
+/*
+ * Ends the wait of w. Returns false if the caller has been handed the mutex
+ * meanwhile.
+ */
 static bool give_up(struct wf_boost_waiter *w)
 {
 	uint64_t mask;
@@ -95,10 +101,11 @@ static void unlock_inherit(struct wf_mutex *m);
 
 struct waiting {
 	struct wf_boost_waiter waiter;
-	bool is_in_lists; /* or was granted; in the runtime */
+	/* waits, or was handed the mutex; set in the runtime */
+	bool is_in_lists;
 };
 
-/* PRIORITY-5 */
+/* Cleans up after a waiter that leaves by a jump or its exit. PRIORITY-5 */
 static void leave_inherit(void *waiting)
 {
 	struct waiting *w = waiting;
@@ -107,7 +114,7 @@ static void leave_inherit(void *waiting)
 		unlock_inherit(w->waiter.mutex);
 }
 
-/* 0 or -ETIMEDOUT */
+/* Waits until the mutex is handed to the caller. Returns 0 or -ETIMEDOUT. */
 static int await_grant(struct waiting *w, int64_t deadline_ns)
 {
 	_Atomic uint32_t *is_granted = &w->waiter.is_granted;
@@ -131,7 +138,7 @@ static int lock_inherit(struct wf_mutex *m, int64_t deadline_ns)
 	uint64_t mask;
 	int rc = 0;
 
-	if (take(m)) /* also brings its page in */
+	if (take(m)) /* also brings the page of *m in */
 		return 0;
 	wf_cleanup_begin_own(&cleanup, leave_inherit, &w);
 	w.waiter.thread = wf_boost_begin(&mask);
@@ -146,14 +153,17 @@ static int lock_inherit(struct wf_mutex *m, int64_t deadline_ns)
 	return rc;
 }
 
-/* Hands m to its first waiter, and returns it. NULL: m is free. */
+/*
+ * Hands m to its first waiter, and returns that. If there is none, frees m and
+ * returns NULL.
+ */
 static struct wf_boost_waiter *hand_over_locked(struct wf_mutex *m)
 {
 	struct wf_thread *from = wf_boost_thread(wf_boost_holder(m));
 	struct wf_boost_waiter *w = *wf_boost_first(m);
 
 	wf_boost_leave_locked(m, wf_boost_holder(m));
-	if (w == NULL) { /* the waiter has just given up */
+	if (w == NULL) { /* the last waiter has just given up */
 		/* release: publishes the section; pairs with take(). */
 		wf_store_release(&m->word, 0);
 		return NULL;
@@ -169,7 +179,10 @@ static struct wf_boost_waiter *hand_over_locked(struct wf_mutex *m)
 	return w;
 }
 
-/* PRIORITY-3 */
+/*
+ * Tells the waiter that it has the mutex, and wakes it in the same step.
+ * PRIORITY-3
+ */
 static int grant(void *waiter, const struct wf_thread *first)
 {
 	/* release: publishes the section; pairs with lock_inherit(). */
@@ -197,7 +210,10 @@ static void unlock_inherit(struct wf_mutex *m)
 
 /* --- ceiling ------------------------------------------------------------ */
 
-/* As in libc, the policy must be real-time. */
+/*
+ * Returns -EINVAL if the caller may not lock m: its priority is above the
+ * ceiling or, as in libc, its policy is not real-time.
+ */
 static int check_ceiling(const struct wf_mutex *m)
 {
 	const struct wf_thread *t = wf_thread_self();
@@ -216,14 +232,20 @@ static int check_ceiling(const struct wf_mutex *m)
 	return 0;
 }
 
-/* The caller holds m, or m is its claim. */
+/*
+ * Gives the caller the ceiling: m is the mutex, which it holds, or its claim
+ * for one.
+ */
 static void ceiling_locked(struct wf_mutex *m, struct wf_thread *me)
 {
 	wf_boost_join_locked(m);
 	wf_boost_settle_locked(me, false);
 }
 
-/* Locks m if it is free. False: only the claim, if any, has been made. */
+/*
+ * Locks m if it is free. Otherwise returns false, and the caller has only the
+ * claim, unless that is NULL.
+ */
 static bool take_ceiling(struct wf_mutex *m, struct wf_mutex *claim)
 {
 	uint64_t mask;
@@ -237,7 +259,8 @@ static bool take_ceiling(struct wf_mutex *m, struct wf_mutex *claim)
 }
 
 /*
- * Ends the claim. If m is not NULL, the caller holds it, and it boosts instead.
+ * Ends the claim. If m is not NULL, the caller holds it, and m boosts the
+ * caller instead.
  */
 static void end_claim(struct wf_mutex *claim, struct wf_mutex *m)
 {
@@ -251,7 +274,7 @@ static void end_claim(struct wf_mutex *claim, struct wf_mutex *m)
 	wf_boost_end(me, mask);
 }
 
-/* PRIORITY-5 */
+/* Cleans up after a waiter that leaves by a jump or its exit. PRIORITY-5 */
 static void leave_ceiling(void *claim)
 {
 	end_claim(claim, NULL);
@@ -277,14 +300,18 @@ static int lock_ceiling(struct wf_mutex *m, int64_t deadline_ns)
 	rc = wf_mutex_acquire(m, deadline_ns);
 	end_claim(&claim, rc == 0 ? m : NULL);
 	wf_cleanup_end(&cleanup);
-	if (rc == 0 && check_ceiling(m) != 0) { /* ceiling changed */
+	/* the ceiling was changed meanwhile */
+	if (rc == 0 && check_ceiling(m) != 0) {
 		wf_priority_unlock(m);
 		rc = -EINVAL;
 	}
 	return rc;
 }
 
-/* PRIORITY-4 */
+/*
+ * Unlocks a mutex with a ceiling. The caller keeps the ceiling until then.
+ * PRIORITY-4
+ */
 static void unlock_ceiling(struct wf_mutex *m)
 {
 	uint32_t word = WF_MUTEX_LOCKED;

@@ -16,11 +16,11 @@
 #include "sync/mutex.h"
 
 /*
- * Returns 0, -ETIMEDOUT or -EINVAL. -EINVAL: the caller's priority is above the
- * ceiling, or its policy is not real-time.
+ * Locks m. Returns 0, -ETIMEDOUT or -EINVAL. -EINVAL: the caller's priority is
+ * above the ceiling, or its policy is not real-time.
  */
 int wf_priority_lock(struct wf_mutex *m, int64_t deadline_ns);
-/* Returns 0, -EBUSY or -EINVAL. */
+/* Locks m if it is free. Returns 0, -EBUSY or -EINVAL. */
 int wf_priority_trylock(struct wf_mutex *m);
 void wf_priority_unlock(struct wf_mutex *m);
 

@@ -30,10 +30,10 @@
 #include "os/sys.h"
 #include "sched/robust_list.h"
 
-/* A bit of links. */
+/* The bit of a link that says that the mutex has priority inheritance. */
 #define WF_ROBUST_PI ((uintptr_t)1)
 
-/* Values of __owner, as in libc. */
+/* Values of a mutex's __owner, as in libc. */
 #define WF_ROBUST_INCONSISTENT INT_MAX
 #define WF_ROBUST_NOT_RECOVERABLE (INT_MAX - 1)
 
@@ -69,8 +69,8 @@ static inline bool wf_robust_is_empty(uintptr_t head)
 }
 
 /*
- * Reads the next link. False if the program has unmapped it: there the list
- * ends for the kernel, too.
+ * Reads the next link. Returns false if the program has unmapped the mutex:
+ * there the list ends for the kernel, too.
  */
 static inline bool wf_robust_follow(uintptr_t link, uintptr_t *ret_next)
 {
@@ -80,7 +80,7 @@ static inline bool wf_robust_follow(uintptr_t link, uintptr_t *ret_next)
 
 	if (rc == -EFAULT)
 		return false;
-	if (rc < 0) /* forbidden */
+	if (rc < 0) /* a filter forbids the call: read directly */
 		*ret_next = *wf_robust_next(link);
 	return true;
 }
@@ -111,7 +111,8 @@ static inline void wf_robust_take_out(uintptr_t link)
 }
 
 /*
- * Sets the mutex that the kernel marks although it is in no list; link 0: none.
+ * Sets the pending mutex, which the kernel marks although it is in no list;
+ * link 0: none.
  */
 static inline void wf_robust_set_pending(struct wf_robust_list *l,
 					 uintptr_t link)

@@ -98,8 +98,8 @@ static bool is_mine(struct wf_rwlock *l, uint32_t word)
 }
 
 /*
- * Returns 0, -EAGAIN, or -EBUSY if the caller must wait. *word is the word
- * read.
+ * Takes the lock as a reader. Returns 0, -EAGAIN, or -EBUSY if the caller must
+ * wait. Stores the word that it has read.
  */
 static int take_read(struct wf_rwlock *l, uint32_t *word)
 {
@@ -114,7 +114,10 @@ static int take_read(struct wf_rwlock *l, uint32_t *word)
 	return -EBUSY;
 }
 
-/* Returns 0, or -EBUSY if the caller must wait. *word is the word read. */
+/*
+ * Takes the lock as a writer. Returns 0, or -EBUSY if the caller must wait.
+ * Stores the word that it has read.
+ */
 static int take_write(struct wf_rwlock *l, uint32_t *word, uint32_t take)
 {
 	*word = wf_load_relaxed(&l->word);
@@ -142,7 +145,10 @@ int wf_rwlock_trywrlock(struct wf_rwlock *l)
 	return take_write(l, &word, WF_RWLOCK_WRITER);
 }
 
-/* Parks as one kind while the word is `word`, which is held. RWLOCK-1 */
+/*
+ * Parks as a reader or a writer while the word is `word`, in which the lock is
+ * held. RWLOCK-1
+ */
 static int wait_for(struct wf_rwlock *l, uint32_t word, uint32_t bit,
 		    uint32_t wait_bits, int64_t deadline_ns)
 {
@@ -159,10 +165,11 @@ static void wake_all(struct wf_rwlock *l)
 	const uint32_t bits = WF_RWLOCK_READERS_WAIT | WF_RWLOCK_WRITERS_WAIT;
 
 	atomic_fetch_and_explicit(&l->word, ~bits, memory_order_relaxed);
-	wf_ufutex_wake(&l->word, INT_MAX, WF_UFUTEX_ANY); /* RWLOCK-6 */
+	/* RWLOCK-6: they set the bits again */
+	wf_ufutex_wake(&l->word, INT_MAX, WF_UFUTEX_ANY);
 }
 
-/* RWLOCK-6 */
+/* Cleans up after a waiter that leaves by a jump or its exit. RWLOCK-6 */
 static void leave_wait(void *lock)
 {
 	wake_all(lock);
@@ -203,7 +210,10 @@ WF_COLD int wf_rwlock_rdlock_slow(struct wf_rwlock *l, clockid_t clock,
 	return rc;
 }
 
-/* A writer stops waiting; it may have been the last that kept readers out. */
+/*
+ * Called when a writer stops waiting: it may have been the last that kept
+ * readers out.
+ */
 static void give_up(struct wf_rwlock *l)
 {
 	if (prefers_writers(l))
@@ -231,7 +241,8 @@ WF_COLD int wf_rwlock_wrlock_slow(struct wf_rwlock *l, clockid_t clock,
 		rc = wait_for(l, word, WF_RWLOCK_WRITERS_WAIT, BIT_WRITER,
 			      deadline_ns);
 		if (rc >= 0)
-			take |= WF_RWLOCK_WRITERS_WAIT; /* RWLOCK-4 */
+			/* RWLOCK-4: others may be parked */
+			take |= WF_RWLOCK_WRITERS_WAIT;
 		if (rc == -ETIMEDOUT) {
 			give_up(l);
 			break;
@@ -242,7 +253,8 @@ WF_COLD int wf_rwlock_wrlock_slow(struct wf_rwlock *l, clockid_t clock,
 }
 
 /*
- * The bit of the kind that the last holder's release from `word` wakes first.
+ * Returns the bit of the kind, readers or writers, that the last holder wakes
+ * first when it releases the lock from `word`.
  */
 static uint32_t first_to_wake(const struct wf_rwlock *l, uint32_t word)
 {
@@ -256,7 +268,10 @@ static uint32_t first_to_wake(const struct wf_rwlock *l, uint32_t word)
 	return word & WF_RWLOCK_READERS_WAIT;
 }
 
-/* Uses only the address, not the object. */
+/*
+ * Wakes threads of one kind. Uses only the address: the object may be freed by
+ * now.
+ */
 static int wake(struct wf_rwlock *l, uint32_t kind)
 {
 	if (kind == WF_RWLOCK_READERS_WAIT)
@@ -279,13 +294,14 @@ WF_COLD void wf_rwlock_unlock_slow(struct wf_rwlock *l)
 		first = is_held(next) ? 0 : first_to_wake(l, word);
 		next &= ~first;
 		/*
-		 * release: publishes the section; pairs with take_...().
-		 * RWLOCK-2
+		 * release: publishes the section; pairs with the acquire in
+		 * take_read and take_write. RWLOCK-2
 		 */
 	} while (!wf_cas_acq_rel(&l->word, &word, next));
 	if (first == 0)
 		return;
 	other = next & (WF_RWLOCK_READERS_WAIT | WF_RWLOCK_WRITERS_WAIT);
 	if (wake(l, first) == 0 && other != 0)
-		wake(l, other); /* RWLOCK-5 */
+		/* RWLOCK-5: no thread of that kind was parked */
+		wake(l, other);
 }

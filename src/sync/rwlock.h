@@ -29,7 +29,7 @@
 #include "sync/owner.h"
 #include "wait/ufutex.h"
 
-/* wf_rwlock.word; the transitions are listed in rwlock.c. */
+/* struct wf_rwlock.word; the transitions are listed in rwlock.c. */
 enum wf_rwlock_word {
 	WF_RWLOCK_FREE = 0,
 	WF_RWLOCK_READERS = (1 << 28) - 1, /* number of readers that hold it */
@@ -41,22 +41,25 @@ enum wf_rwlock_word {
 struct wf_rwlock {
 	union {
 		struct {
-			_Atomic uint32_t word; /* any thread, atomic */
+			/* enum wf_rwlock_word; any thread, atomic */
+			_Atomic uint32_t word;
 			/*
 			 * Thread id or WF_OWNER_NONE. The writer writes it; any
 			 * thread may compare it with its own id.
 			 */
 			_Atomic uint32_t writer;
 		};
-		pthread_rwlock_t libc; /* has flags and shared where libc has
-					* them */
+		/* libc's view: has the flags and `shared` */
+		pthread_rwlock_t libc;
 	};
 };
 
-/* Does not block. flags: PTHREAD_RWLOCK_PREFER_... */
+/* flags: a PTHREAD_RWLOCK_PREFER_... Does not block. */
 int wf_rwlock_init(struct wf_rwlock *l, int flags);
 
-/* ts is valid; NULL: no deadline. */
+/*
+ * Wait for the lock until the deadline ts, which is valid; NULL: no deadline.
+ */
 int wf_rwlock_rdlock_slow(struct wf_rwlock *l, clockid_t clock,
 			  const struct timespec *ts);
 int wf_rwlock_wrlock_slow(struct wf_rwlock *l, clockid_t clock,
@@ -83,7 +86,7 @@ static inline bool wf_rwlock_take_write(struct wf_rwlock *l)
 {
 	uint32_t word = WF_RWLOCK_FREE;
 
-	/* acquire: pairs with the releases of earlier holders. */
+	/* acquire: pairs with the releases of the last holders. */
 	if (!wf_cas_acq_rel(&l->word, &word, WF_RWLOCK_WRITER))
 		return false;
 	wf_store_relaxed(&l->writer, wf_owner_self());
@@ -98,7 +101,7 @@ static inline int wf_rwlock_rdlock(struct wf_rwlock *l)
 	return wf_rwlock_rdlock_slow(l, CLOCK_REALTIME, NULL);
 }
 
-/* As rdlock, or -ETIMEDOUT, -EINVAL. */
+/* As wf_rwlock_rdlock, or returns -ETIMEDOUT, -EINVAL. */
 static inline int wf_rwlock_clockrdlock(struct wf_rwlock *l, clockid_t clock,
 					const struct timespec *ts)
 {
@@ -125,7 +128,7 @@ static inline int wf_rwlock_wrlock(struct wf_rwlock *l)
 	return wf_rwlock_wrlock_slow(l, CLOCK_REALTIME, NULL);
 }
 
-/* As wrlock, or -ETIMEDOUT, -EINVAL. */
+/* As wf_rwlock_wrlock, or returns -ETIMEDOUT, -EINVAL. */
 static inline int wf_rwlock_clockwrlock(struct wf_rwlock *l, clockid_t clock,
 					const struct timespec *ts)
 {

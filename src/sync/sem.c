@@ -49,10 +49,10 @@
 
 enum {
 	COMPETE = 0,
-	HANDED = 1, /* the wake brings a permit */
+	HANDED = 1, /* token of a wake that brings a permit */
 };
 
-/* Does not block. For process-private semaphores. */
+/* For process-private semaphores. Does not block. */
 int wf_sem_init(struct wf_sem *s, unsigned int value)
 {
 	if (value > SEM_VALUE_MAX)
@@ -67,7 +67,7 @@ struct waiter {
 	struct wf_ufutex_note note;
 };
 
-/* SEM-6 */
+/* Cleans up after a waiter that leaves by a jump or its exit. SEM-6 */
 static void leave_wait(void *waiter)
 {
 	struct waiter *w = waiter;
@@ -79,7 +79,7 @@ static void leave_wait(void *waiter)
 }
 
 /*
- * Sets W if the word is 0. Returns whether it is W, so that the caller may
+ * Sets W if the word is 0. Returns true if the word is W: then the caller may
  * park.
  */
 WF_INLINE bool is_waited(struct wf_sem *s)
@@ -105,9 +105,9 @@ static int await(struct waiter *w, int64_t deadline_ns)
 		}
 		rc = wf_ufutex_wait_noted(WF_WAIT_SEM, &s->word, WF_SEM_WAITED,
 					  WF_UFUTEX_ANY, deadline_ns,
-					  &w->note); /* SEM-2 */
+					  &w->note); /* SEM-2: while W */
 		if (rc == HANDED)
-			return 0; /* SEM-3 */
+			return 0; /* SEM-3: no access any more */
 		if (deadline_ns != WF_FOREVER)
 			rc = wf_sleep_result(rc, nr_handlers);
 		if (rc == -ETIMEDOUT || rc == -EINTR || rc == -ECANCELED)
@@ -116,9 +116,9 @@ static int await(struct waiter *w, int64_t deadline_ns)
 }
 
 /*
- * t has waited in the runtime, where no handler runs, with that result;
- * -EAGAIN: it has not waited. It leaves the runtime here, so from now on SEM-6
- * holds.
+ * Waits for a permit outside of the runtime, so that SEM-6 holds from here on.
+ * result: how t's wait in the runtime ended, where no handler runs. -EAGAIN: it
+ * has not waited.
  */
 static WF_NOINLINE int wait_on(struct wf_sem *s, int64_t deadline_ns,
 			       struct wf_thread *t, int result)
@@ -151,12 +151,14 @@ WF_LINK_INLINE int wf_sem_wait_slow(struct wf_thread *self, struct wf_sem *s,
 	wf_runtime_enter_as(t);
 	if (deadline_ns == WF_FOREVER && t->kind == WF_THREAD_MULTIPLEXED &&
 	    is_waited(s))
-		result = wf_ufutex_park(t, &s->word, WF_SEM_WAITED); /* SEM-2 */
-	/* The poster's writes before its post are visible by its wake. */
+		/* SEM-2: only while it is W */
+		result = wf_ufutex_park(t, &s->word, WF_SEM_WAITED);
+	/* A permit was handed over: the wake makes the poster's writes
+	 * visible. */
 	if (WF_UNLIKELY(result != HANDED) || wf_runtime_has_work(t))
 		return wait_on(s, deadline_ns, t, result);
 	wf_sem_note(t, s);
-	wf_runtime_leave(t); /* SEM-3 */
+	wf_runtime_leave(t); /* SEM-3: no access to s from here on */
 	return 0;
 }
 
@@ -172,7 +174,7 @@ WF_COLD int wf_sem_clockwait_slow(struct wf_sem *s, clockid_t clock,
 
 struct post {
 	struct wf_sem *sem;
-	bool gives_back; /* SEM-5 */
+	bool gives_back; /* used as a lock: SEM-5 */
 	bool is_too_many;
 };
 
@@ -183,12 +185,13 @@ WF_INLINE int post_locked(void *arg, const struct wf_thread *first)
 	uint32_t mark, old;
 
 	if (WF_LIKELY(first != NULL && !post->gives_back))
-		return HANDED; /* SEM-2, SEM-4 */
+		return HANDED; /* SEM-2, SEM-4: W stays */
 	mark = wf_ufutex_has_more(first) ? WF_SEM_WAITED : 0;
 	old = wf_load_relaxed(word);
 	do {
 		post->is_too_many = (old & ~WF_SEM_WAITED) == SEM_VALUE_MAX;
-		/* release: as in wf_sem_try_post. */
+		/* release: the poster's writes; pairs with the acquire in
+		 * wf_sem_trywait. */
 	} while (!post->is_too_many &&
 		 !wf_cas_acq_rel(word, &old,
 				 ((old & ~WF_SEM_WAITED) + 1) | mark));

@@ -33,15 +33,16 @@
 #define SEM_VALUE_MAX INT_MAX
 #endif
 
-/* wf_sem.word: the value, at most SEM_VALUE_MAX, and this mark: */
+/* struct wf_sem.word: the value, at most SEM_VALUE_MAX, and this mark: */
 #define WF_SEM_WAITED (1U << 31) /* threads may be parked */
 
 struct wf_sem {
 	union {
 		struct {
-			_Atomic uint32_t word; /* any thread, atomic */
-			uint32_t unused;       /* libc counts waiters here */
-			/* As libc: 0 is private. Constant. */
+			/* value and mark; any thread, atomic */
+			_Atomic uint32_t word;
+			uint32_t unused; /* where libc counts waiters */
+			/* Where libc has it; 0: private. Constant. */
 			uint32_t shared;
 		};
 		sem_t libc;
@@ -60,10 +61,10 @@ int wf_sem_init(struct wf_sem *s, unsigned int value);
  */
 int wf_sem_wait_slow(struct wf_thread *t, struct wf_sem *s,
 		     int64_t deadline_ns);
-/* wf_sem_wait_slow until an absolute time, which is valid. */
+/* As wf_sem_wait_slow, until an absolute time, which is valid. */
 int wf_sem_clockwait_slow(struct wf_sem *s, clockid_t clock,
 			  const struct timespec *ts);
-/* Returns 0 or -EOVERFLOW. */
+/* Adds a permit and wakes a waiter. Returns 0 or -EOVERFLOW. */
 int wf_sem_post_slow(struct wf_sem *s);
 
 static inline bool wf_sem_is_shared(const struct wf_sem *s)
@@ -76,7 +77,7 @@ static inline int wf_sem_value(struct wf_sem *s)
 	return (int)(wf_load_relaxed(&s->word) & ~WF_SEM_WAITED);
 }
 
-/* Returns 0 or -EAGAIN. */
+/* Takes a permit if there is one. Returns 0 or -EAGAIN. */
 static inline int wf_sem_trywait(struct wf_sem *s)
 {
 	uint32_t word = wf_load_relaxed(&s->word);
@@ -88,7 +89,7 @@ static inline int wf_sem_trywait(struct wf_sem *s)
 	return -EAGAIN;
 }
 
-/* Notes that t has a permit of s. SEM-5 */
+/* Notes in t that it has taken a permit of s. SEM-5 */
 static inline void wf_sem_note(struct wf_thread *t, const struct wf_sem *s)
 {
 	t->hint = (uint32_t)(uintptr_t)s;
@@ -102,7 +103,7 @@ static inline int wf_sem_wait(struct wf_sem *s)
 	return 0;
 }
 
-/* As wait, or -ETIMEDOUT, -EINVAL. */
+/* As wf_sem_wait, or returns -ETIMEDOUT, -EINVAL. */
 static inline int wf_sem_clockwait(struct wf_sem *s, clockid_t clock,
 				   const struct timespec *ts)
 {
@@ -114,13 +115,17 @@ static inline int wf_sem_clockwait(struct wf_sem *s, clockid_t clock,
 	return 0;
 }
 
-/* False if there are waiters or too many permits: nothing has been done. */
+/*
+ * Adds a permit. Returns false, and changes nothing, if threads wait or there
+ * are too many permits.
+ */
 static inline bool wf_sem_try_post(struct wf_sem *s)
 {
 	uint32_t word = wf_load_relaxed(&s->word);
 
 	while (WF_LIKELY(word < SEM_VALUE_MAX))
-		/* release: pairs with the acquire of the taker. */
+		/* release: the poster's writes; pairs with the acquire in
+		 * wf_sem_trywait. */
 		if (WF_LIKELY(wf_cas_acq_rel(&s->word, &word, word + 1)))
 			return true;
 	return false;

@@ -51,18 +51,21 @@
 #include "sync/robust.h"
 
 enum {
-	MOST_MUTEXES = 2048, /* as in the kernel */
+	/* the kernel, too, follows at most so many links */
+	MOST_MUTEXES = 2048,
 	NOBODY = -1,
 };
 
 static struct wf_spin lock = WF_SPIN_INIT;
 static struct wf_robust_list answering;
-static _Atomic int answering_tid; /* 0: none yet */
-static _Atomic uint32_t nr_given; /* SHARED-2 */
+static _Atomic int answering_tid; /* the monitor's id, in words; 0: none yet */
+static _Atomic uint32_t nr_given; /* mutexes in the monitor's list; SHARED-2 */
 
 /* --- fields --------------------------------------------------------------- */
 
-/* SHARED-1: the holder's id, where libc counts spins and elisions. */
+/*
+ * Returns the field with the holder's id, where libc counts spins (SHARED-1).
+ */
 static _Atomic uint32_t *holder_of(const pthread_mutex_t *m)
 {
 	return (_Atomic uint32_t *)&m->libc_spins;
@@ -74,7 +77,8 @@ static uint32_t tid_in(uint32_t word)
 }
 
 /*
- * Robust, without priority inheritance, and not destroyed, which sets all bits.
+ * True if m is robust and without priority inheritance. False for a destroyed
+ * mutex, which has all bits set.
  */
 static bool is_robust(const pthread_mutex_t *m)
 {
@@ -99,7 +103,7 @@ static uintptr_t own_head(void)
 	return wf_tcb_robust_list(wf_cpu_thread_register());
 }
 
-/* SHARED-2 */
+/* Sets the pending mutex of the monitor's list. SHARED-2 */
 static void set_pending(const pthread_mutex_t *m)
 {
 	wf_robust_set_pending(&answering, m != NULL ? wf_robust_link(m) : 0);
@@ -114,27 +118,28 @@ static void list_locked(pthread_mutex_t *m)
 static void unlist_locked(pthread_mutex_t *m)
 {
 	if (*wf_robust_next(wf_robust_link(m)) == 0)
-		return; /* SHARED-4: it is also mapped elsewhere */
+		return; /* SHARED-4: unlinked, as it is mapped twice */
 	wf_robust_take_out(wf_robust_link(m));
 	wf_store_relaxed(&nr_given, wf_load_relaxed(&nr_given) - 1);
 }
 
 /*
- * Decides once which kernel thread's list is used, and returns its id. A mutex
- * must be unlocked as it was locked, so the decision is final. The first caller
- * wins: the monitor, or a thread that has waited too long for it.
+ * Decides once which kernel thread's list is used, and returns that thread's
+ * id. A mutex must be unlocked as it was locked, so the decision is final. The
+ * first caller wins: the monitor, or a thread that has waited too long for it.
  */
 static int settle(int tid)
 {
 	int before = 0;
 
-	/* release: the list; pairs with the acquire in answering_id. */
+	/* release: publishes the list; pairs with the acquire in
+	 * answering_id. */
 	return wf_cas_acq_rel(&answering_tid, &before, tid) ? tid : before;
 }
 
 /*
- * The monitor runs soon after the first thread. A signal does not end this
- * wait.
+ * Waits for the monitor to register. It runs soon after the first thread. A
+ * signal does not end this wait.
  */
 static WF_COLD int await_answer(void)
 {
@@ -151,8 +156,8 @@ static WF_COLD int await_answer(void)
 }
 
 /*
- * The id for words. 0: no kernel thread is registered, or the lists of this
- * libc are not known.
+ * Returns the id to store in words. 0: no kernel thread is registered, or the
+ * lists of this libc are not known.
  */
 static uint32_t answering_id(void)
 {
@@ -244,7 +249,7 @@ void wf_shared_end(pthread_mutex_t *m)
 
 /* --- robust mutexes ------------------------------------------------------- */
 
-/* The caller has set the word. SHARED-1 */
+/* Makes t the owner of m, after the caller has set the word. SHARED-1 */
 static void own(pthread_mutex_t *m, const struct wf_thread *t, int owner)
 {
 	m->libc_count = 1;
@@ -255,7 +260,7 @@ static void own(pthread_mutex_t *m, const struct wf_thread *t, int owner)
 
 static void free_word(pthread_mutex_t *m, int nr_wake)
 {
-	/* release: pairs with the acquire of the next owner. */
+	/* release: the section; pairs with the acquire of the next owner. */
 	uint32_t word = atomic_exchange(wf_libc_mutex_word(m), 0);
 
 	if (word & FUTEX_WAITERS)
@@ -270,12 +275,13 @@ static int try_locked(pthread_mutex_t *m, const struct wf_thread *t)
 	do {
 		if (word != 0 && (word & FUTEX_OWNER_DIED) == 0)
 			return EBUSY;
-		/* acquire: pairs with the release of the last owner. */
+		/* acquire: the section; pairs with the release of the last
+		 * owner. */
 	} while (!wf_cas_acq_rel(wf_libc_mutex_word(m), &word,
 				 id | (word & FUTEX_WAITERS)));
 	if (word & FUTEX_OWNER_DIED) {
 		own(m, t, WF_ROBUST_INCONSISTENT);
-		return EOWNERDEAD; /* counted by the dead owner */
+		return EOWNERDEAD; /* the dead owner is still in libc_users */
 	}
 	if (m->libc_owner == WF_ROBUST_NOT_RECOVERABLE) {
 		m->libc_count = 0;
@@ -296,8 +302,8 @@ static int try_robust(pthread_mutex_t *m)
 	if (is_given(m, t))
 		return wf_libc_mutex_lock_again(m);
 	/*
-	 * A missing page, or no memory at all, faults here, before the runtime
-	 * and lock.
+	 * Touches the mutex. If its page is missing or not mapped, the fault
+	 * comes here, before the runtime and the lock.
 	 */
 	atomic_fetch_add_explicit(holder_of(m), 0, memory_order_relaxed);
 	wf_runtime_enter();
@@ -353,11 +359,13 @@ static void unlist_within(uintptr_t begin, uintptr_t end)
 
 void wf_shared_unmap(uintptr_t begin, size_t bytes)
 {
-	/* A holder of a mutex in the range has locked it before. */
+	/* No lock needed: a holder of a mutex in the range has locked it
+	 * before, so nr_given shows it. */
 	if (WF_UNLIKELY(wf_load_relaxed(&nr_given) != 0) &&
 	    begin % WF_PAGE == 0)
 		unlist_within(begin,
-			      /* SHARED-4 */
+			      /* SHARED-4: takes mutexes in the range out of the
+			       * list. */
 			      wf_align_up(begin + bytes, WF_PAGE));
 }
 
@@ -379,7 +387,7 @@ int wf_shared_unlock(pthread_mutex_t *m)
 
 /* --- exit --------------------------------------------------------------- */
 
-/* Marks m as the kernel does. SHARED-3 */
+/* Marks m as the kernel does when an owner dies. SHARED-3 */
 static void owner_died(pthread_mutex_t *m, uint32_t tid)
 {
 	_Atomic uint32_t *word = wf_libc_mutex_word(m);
@@ -388,14 +396,15 @@ static void owner_died(pthread_mutex_t *m, uint32_t tid)
 	do {
 		if (tid_in(old) != tid)
 			return;
-		/* release: pairs with the acquire of the next owner. */
+		/* release: the section; pairs with the acquire of the next
+		 * owner. */
 	} while (!wf_cas_acq_rel(word, &old,
 				 (old & FUTEX_WAITERS) | FUTEX_OWNER_DIED));
 	if (old & FUTEX_WAITERS)
 		wf_sys(SYS_futex, word, FUTEX_WAKE, 1);
 }
 
-/* A mutex of t's in the monitor's list, or NULL. */
+/* Returns a mutex of t that is in the monitor's list, or NULL. */
 static pthread_mutex_t *find_given_locked(const struct wf_thread *t)
 {
 	uintptr_t head = wf_robust_head(&answering), link;
@@ -411,8 +420,9 @@ static pthread_mutex_t *find_given_locked(const struct wf_thread *t)
 }
 
 /*
- * Marks a mutex of t; false if t has none. Finding and marking are under one
- * hold of the lock: in between another thread might unmap it. SHARED-4
+ * Marks one mutex of t and returns true; returns false if t has none. Finding
+ * and marking are under one hold of the lock: in between another thread might
+ * unmap it. SHARED-4
  */
 static WF_COLD bool end_given(const struct wf_thread *t)
 {
@@ -434,8 +444,8 @@ static WF_COLD bool end_given(const struct wf_thread *t)
 }
 
 /*
- * Marks the mutexes in libc's list of the caller. The program may have unmapped
- * them.
+ * Marks the mutexes in the caller's libc list, some of which the program may
+ * have unmapped.
  */
 static WF_COLD void end_own(uintptr_t head, uint32_t tid)
 {

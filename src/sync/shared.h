@@ -20,24 +20,25 @@
 struct wf_thread;
 
 /*
- * Must the caller use the two functions below instead of libc's? They return 0
- * or Exxx, as libc's.
+ * True if the caller must lock m with the two functions below instead of
+ * libc's. They return 0 or Exxx, as libc's do.
  */
 bool wf_shared_is_ours(const pthread_mutex_t *m);
 int wf_shared_trylock(pthread_mutex_t *m);
 int wf_shared_unlock(pthread_mutex_t *m);
 
 /*
- * Before and after libc's wait with m, which the caller holds both times. In
- * between m is as libc expects. The second also after libc's lock.
+ * Called before and after libc's wait with m, which the caller holds both
+ * times. In between m is as libc expects. wf_shared_end is also called after
+ * libc's lock.
  */
 void wf_shared_begin(pthread_mutex_t *m);
 void wf_shared_end(pthread_mutex_t *m);
 
-/* The caller is about to unmap this range. */
+/* Called when the caller is about to unmap this range. */
 void wf_shared_unmap(uintptr_t begin, size_t bytes);
 
-/* The caller exits: marks its robust mutexes as the kernel does. */
+/* Called when the caller exits: marks its robust mutexes as the kernel does. */
 void wf_shared_thread_end(struct wf_thread *t);
 
 /*
@@ -45,7 +46,7 @@ void wf_shared_thread_end(struct wf_thread *t);
  * must run until the process exits.
  */
 void wf_shared_answer(void);
-/* Does a thread hold a mutex in the list of that kernel thread? */
+/* True if a thread holds a mutex that is in the list of that kernel thread. */
 bool wf_shared_is_any_given(void);
 void wf_shared_fork_child(void);
 

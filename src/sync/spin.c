@@ -10,7 +10,7 @@
 #include "arch/arch.h"
 #include "sched/yield.h"
 
-/* A few hundred cycles. */
+/* Some hundred cycles: longer than most sections under a spin lock. */
 #define PAUSES_PER_YIELD 50
 
 WF_COLD void wf_spinlock_lock_slow(struct wf_spinlock *s)

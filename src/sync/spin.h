@@ -20,7 +20,9 @@
 #include "base/atomic.h"
 #include "base/compiler.h"
 
-/* wf_spinlock.word. libc's lock decrements and may leave it below 0. */
+/*
+ * struct wf_spinlock.word. libc's lock decrements it and may leave it below 0.
+ */
 enum wf_spinlock_word {
 #if defined(__x86_64__)
 	WF_SPINLOCK_FREE = 1,
@@ -32,7 +34,7 @@ enum wf_spinlock_word {
 };
 
 struct wf_spinlock {
-	_Atomic int word; /* any thread, atomic */
+	_Atomic int word; /* enum wf_spinlock_word; any thread, atomic */
 };
 
 _Static_assert(sizeof(struct wf_spinlock) == sizeof(pthread_spinlock_t),
