@@ -53,20 +53,23 @@
 
 enum { NR_SIGNALS = 64 };
 
-/* The kernel's default action does nothing that the program notices. */
+/*
+ * The signals of which the kernel's default action has no effect that the
+ * program could notice.
+ */
 #define IGNORED_BY_DEFAULT                                 \
 	(WF_SIGNAL_BIT(SIGCHLD) | WF_SIGNAL_BIT(SIGCONT) | \
 	 WF_SIGNAL_BIT(SIGURG) | WF_SIGNAL_BIT(SIGWINCH))
 
-/* By default these stop the process. */
+/* The signals that stop the process by default. */
 #define STOPS                                              \
 	(WF_SIGNAL_BIT(SIGTSTP) | WF_SIGNAL_BIT(SIGTTIN) | \
 	 WF_SIGNAL_BIT(SIGTTOU))
 
 /*
- * By default these end the process, and other processes send them for that.
- * Other signals that end the process are not here: programs often change the
- * action of some, as of SIGPIPE.
+ * The signals that end the process by default and that other processes send for
+ * that purpose. Others that end the process are missing: programs often change
+ * the action of some, as of SIGPIPE.
  */
 #define ENDS \
 	(WF_SIGNAL_BIT(SIGHUP) | WF_SIGNAL_BIT(SIGINT) | WF_SIGNAL_BIT(SIGTERM))
@@ -77,9 +80,9 @@ enum { NR_SIGNALS = 64 };
 	 WF_PREEMPT_BIT)
 
 /*
- * ACTION-7. The kernel raises SIGTRAP and SIGSYS once, after the instruction: a
- *     repeated instruction would not end the process. The receiver uses
- *     SIGSTKFLT.
+ * The signals for which --stats prints nothing (ACTION-7). The kernel raises
+ * SIGTRAP and SIGSYS once, after the instruction: a repeated instruction would
+ * not end the process. The receiver uses SIGSTKFLT.
  */
 #define NOT_REPORTED                                                   \
 	(IGNORED_BY_DEFAULT | STOPS | FIXED | WF_SIGNAL_BIT(SIGTRAP) | \
@@ -88,8 +91,12 @@ enum { NR_SIGNALS = 64 };
 _Atomic uint64_t wf_action_halts;
 _Atomic bool wf_action_had_handlers;
 static struct wf_spin lock = WF_SPIN_INIT;
-static struct wf_action table[NR_SIGNALS + 1]; /* ACTION-1 */
-/* ACTION-6; only grows, under the lock */
+/* the program's actions: ACTION-1 */
+static struct wf_action table[NR_SIGNALS + 1];
+/*
+ * The signals of ACTION-6, which a thread has once waited for; only grows,
+ * under the lock.
+ */
 static _Atomic uint64_t kept;
 
 static int kernel_action(int sig, const struct wf_action *new,
@@ -126,13 +133,13 @@ bool wf_action_is_default(int sig)
 	       (IGNORED_BY_DEFAULT & WF_SIGNAL_BIT(sig)) == 0;
 }
 
-/* ACTION-3 */
+/* True for the signals of a fault in memory. ACTION-3 */
 static bool is_of_memory(int sig)
 {
 	return sig == SIGSEGV || sig == SIGBUS;
 }
 
-/* ACTION-7 */
+/* True if weft prints the statistics before sig ends the process. ACTION-7 */
 static bool is_reported(int sig)
 {
 	return wf_options.stats && (NOT_REPORTED & WF_SIGNAL_BIT(sig)) == 0;
@@ -151,7 +158,7 @@ static bool may_be_entered(int sig, const struct wf_action *a)
 	       wf_dump_signal_is(sig);
 }
 
-/* ACTION-4 */
+/* Gives the kernel an action other than the trampoline. ACTION-4 */
 static int give_up(int sig, const struct wf_action *a)
 {
 	if (is_of_memory(sig))
@@ -160,7 +167,7 @@ static int give_up(int sig, const struct wf_action *a)
 }
 
 /*
- * Installs the kernel's action for an action of the program's. ACTION-2,
+ * Gives the kernel the action that fits the program's action `a`. ACTION-2,
  * ACTION-3, ACTION-7
  */
 static int install(int sig, const struct wf_action *a)
@@ -182,14 +189,18 @@ static int install(int sig, const struct wf_action *a)
 		wf_store_relaxed(&wf_action_had_handlers, true);
 	k.flags |= a->flags & (SA_NOCLDSTOP | SA_NOCLDWAIT);
 	err = kernel_action(sig, &k, NULL);
-	if (err == 0 && is_of_memory(sig)) /* ACTION-4 */
+	/* ACTION-4: after the trampoline is set */
+	if (err == 0 && is_of_memory(sig))
 		atomic_fetch_and(&wf_memory_uncaught, ~WF_SIGNAL_BIT(sig));
 	return err;
 }
 
 static const struct wf_action default_action = { .flags = 0 };
 
-/* ACTION-5; locked. True if the caller has to notify the receiver. */
+/*
+ * Updates sig in wf_action_halts (ACTION-5). The lock is held. Returns true if
+ * the caller has to notify the receiver.
+ */
 static bool note_halt(int sig)
 {
 	uint64_t bit = (STOPS | ENDS) & ~wf_load_relaxed(&kept) &
@@ -203,7 +214,7 @@ static bool note_halt(int sig)
 	return false;
 }
 
-/* ACTION-5; returns with the lock held. */
+/* Takes the lock when the receiver has closed the signals of set. ACTION-5 */
 static void lock_and_close(uint64_t set)
 {
 	wf_spin_lock(&lock, WF_RANK_ACTIONS);
@@ -219,8 +230,8 @@ static void lock_and_close(uint64_t set)
 
 void wf_action_keep(uint64_t set)
 {
-	/* Another thread may be about to make the receiver close a signal of
-	 * set. */
+	/* wf_signal_receiver_opens: another thread may be about to make the
+	 * receiver close a signal of set. */
 	set &= ENDS & (~wf_load_acquire(&kept) | wf_signal_receiver_opens());
 	if (WF_LIKELY(set == 0))
 		return;
@@ -239,7 +250,8 @@ struct wf_action wf_action_begin(int sig)
 	wf_spin_lock(&lock, WF_RANK_ACTIONS);
 	a = table[sig];
 	if (wf_action_is_handler(&a) && (a.flags & SA_RESETHAND) != 0) {
-		table[sig].handler = NULL; /* SIG_DFL */
+		/* the action is SIG_DFL from now on */
+		table[sig].handler = NULL;
 		install(sig, &table[sig]);
 		halts = note_halt(sig);
 	}
@@ -288,14 +300,15 @@ void wf_action_do_default(int sig, const siginfo_t *info)
 {
 	uint64_t mask = wf_os_get_signal_mask();
 
-	/* With only this signal open, wait status, core and stop are native. */
+	/* Lets the kernel do the default action: only this signal is open. So
+	 * the wait status, the core file and a stop are native. */
 	wf_os_set_signal_mask(UINT64_MAX);
 	if (is_ours(sig))
 		wf_action_uninstall(sig);
 	wf_sys(SYS_rt_tgsigqueueinfo, wf_os_getpid(), wf_os_gettid(), sig,
 	       info);
 	wf_os_set_signal_mask(~WF_SIGNAL_BIT(sig));
-	/* The signal has stopped the process, and the process continues. */
+	/* Here the signal had stopped the process, which goes on now. */
 	wf_os_set_signal_mask(mask);
 }
 

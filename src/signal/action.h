@@ -49,10 +49,13 @@ static inline bool wf_action_is_sig_ign(const struct wf_action *a)
 }
 
 struct wf_action wf_action_get(int sig);
-/* The action for a delivery: SA_RESETHAND takes effect. */
+/*
+ * Returns the action for a delivery of sig. If the action has SA_RESETHAND,
+ * resets it.
+ */
 struct wf_action wf_action_begin(int sig);
 
-/* True if the signal does nothing unless a thread waits for it. */
+/* True if the action makes sig do nothing unless a thread waits for it. */
 bool wf_action_ignores(int sig);
 /* True if the action is SIG_DFL, and that ends or stops the process. */
 bool wf_action_is_default(int sig);
@@ -65,8 +68,8 @@ bool wf_action_is_default(int sig);
 extern _Atomic uint64_t wf_action_halts;
 
 /*
- * A thread is about to wait for the signals in set. in_runtime set; may sleep
- * shortly.
+ * Called when a thread is about to wait for the signals in set. in_runtime set;
+ * may sleep shortly.
  */
 void wf_action_keep(uint64_t set);
 
@@ -96,22 +99,22 @@ void wf_action_uninstall(int sig);
  */
 void wf_actions_take_dump_signal(void);
 /*
- * Takes over the actions that the program has set so far. In a child, gives
- * them back to the kernel, unless it is a vfork child's (has_own), which has
- * set its actions itself.
+ * start: takes over the actions that the program has set so far. fork_child: in
+ * a child, gives them back to the kernel. has_own: the child is a vfork child's
+ * and has set its actions itself, so they stay.
  */
 void wf_actions_start(void);
 void wf_actions_fork_child(bool has_own);
 /*
- * In a child with handlers that the kernel has reset; call before
+ * Called in a child in which the kernel has reset the handlers, before
  * wf_actions_fork_child.
  */
 void wf_actions_forget_handlers(void);
 
 /*
- * For a vfork child: copies the program's actions, and makes them the kernel's
- * in the child. The handlers of SIGSEGV and SIGBUS stay weft's: by them weft
- * finds addresses without memory.
+ * The program's actions, for a vfork child. copy: reads them. give_up: makes
+ * them the kernel's in the child. SIGSEGV and SIGBUS keep weft's handler there,
+ * by which weft finds addresses without memory.
  */
 struct wf_actions {
 	struct wf_action of[65];

@@ -52,7 +52,7 @@ void wf_cancel_apply(struct wf_thread *t)
 			WF_LIBC_CANCEL_SENT | WF_LIBC_CANCELED);
 }
 
-/* CANCEL-4 */
+/* Sets libc's word, unless t is starting and may overwrite it. CANCEL-4 */
 static void apply_if_whole(struct wf_thread *t)
 {
 	if (!*(volatile bool *)&t->holds_signals)
@@ -60,8 +60,8 @@ static void apply_if_whole(struct wf_thread *t)
 }
 
 /*
- * True if the thread has disabled cancellation. When it enables cancellation it
- * finds the request itself, so its wait must not be restarted.
+ * True if the thread has disabled cancellation. Then its wait must not be ended
+ * and restarted: the thread finds the request when it enables cancellation.
  */
 static bool puts_it_off(const struct wf_thread *t)
 {
@@ -76,11 +76,12 @@ void wf_cancel_request(struct wf_thread *t)
 	struct wf_thread *me = wf_runtime_enter();
 
 	wf_bridge_find();
-	if (!atomic_exchange(&t->is_cancelled, true)) { /* CANCEL-1 */
+	/* CANCEL-1: before libc's word */
+	if (!atomic_exchange(&t->is_cancelled, true)) {
 		apply_if_whole(t);
 		if (!puts_it_off(t))
 			wf_routing_alert(me, t, WF_WORK_CANCEL);
-		apply_if_whole(t); /* CANCEL-4 */
+		apply_if_whole(t); /* CANCEL-4: the thread may be starting */
 	}
 	wf_runtime_leave(me);
 }
@@ -104,7 +105,7 @@ bool wf_cancel_is_due(const struct wf_thread *t)
 	return t->at_cancel_point && !t->holds_signals &&
 	       (word_of(t) & (WF_LIBC_CANCEL_DISABLED | WF_LIBC_CANCELED |
 			      WF_LIBC_EXITING)) ==
-		       WF_LIBC_CANCELED; /* CANCEL-2 */
+		       WF_LIBC_CANCELED; /* CANCEL-2: requested and enabled */
 }
 
 bool wf_cancel_is_here(const struct wf_thread *t, uintptr_t pc)
@@ -117,7 +118,7 @@ bool wf_cancel_is_here(const struct wf_thread *t, uintptr_t pc)
 	return (word & (WF_LIBC_CANCEL_DISABLED | WF_LIBC_CANCELED |
 			WF_LIBC_EXITING)) == WF_LIBC_CANCELED &&
 	       ((word & WF_LIBC_CANCEL_ASYNC) != 0 ||
-		wf_bridge_holds(pc)); /* CANCEL-3 */
+		wf_bridge_holds(pc)); /* CANCEL-3: in libc's blocking calls */
 }
 
 static void end_here(int sig, siginfo_t *info, void *ucontext)
@@ -135,9 +136,9 @@ void wf_cancel_kick(struct wf_thread *t, ucontext_t *uc)
 		return;
 	memset(&info, 0, sizeof(info));
 	info.si_signo = WF_PREEMPT_SIGNAL;
-	/* CANCEL-5 */
+	/* CANCEL-5: marks the thread as exiting. */
 	atomic_fetch_or(wf_libc_cancel_word(t->slot.tcb), WF_LIBC_EXITING);
 	wf_deliver(t, WF_PREEMPT_SIGNAL, &info, uc, &action);
-	/* No room for the frame. */
+	/* There was no room for the frame: the thread does not exit yet. */
 	atomic_fetch_and(wf_libc_cancel_word(t->slot.tcb), ~WF_LIBC_EXITING);
 }

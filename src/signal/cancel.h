@@ -17,9 +17,14 @@
 /* Requests the end of t. in_runtime 0. */
 void wf_cancel_request(struct wf_thread *t);
 
-/* For a foreign thread: libc has requested its end, so this ends its wait. */
+/*
+ * Called for a foreign thread when libc has requested its end: ends its wait.
+ */
 void wf_cancel_wake(struct wf_thread *t);
-/* A foreign thread has been attached: it may have been cancelled before. */
+/*
+ * Called when a foreign thread has been attached. It may have been cancelled
+ * before.
+ */
 void wf_cancel_met(struct wf_thread *t);
 
 /*

@@ -44,19 +44,20 @@
 
 #define AUTODISARM (1U << 31) /* SS_AUTODISARM */
 
-/* On the program's stack: the kernel's fields, and some of weft's. */
+/* The frame on the program's stack: the kernel's fields, and some of weft's. */
 struct handler_frame {
 	void (*return_address)(void);
 	char uc[WF_FRAME_UC_BYTES];
-	uintptr_t own_tp; /* the thread's; known to wf_arch_signal_return */
+	/* the thread register; wf_arch_signal_return reads it */
+	uintptr_t own_tp;
 	siginfo_t info;
-	uint64_t mask;	      /* the handler's, for wf_arch_signal_enter */
-	bool may_restart;     /* SA_RESTART */
-	bool was_interrupted; /* t->interrupted before the handler */
+	uint64_t mask;	      /* the handler's mask, for wf_arch_signal_enter */
+	bool may_restart;     /* the action has SA_RESTART */
+	bool was_interrupted; /* t->interrupted from before the handler */
 	bool was_at_cancel_point;
 	bool was_replacing;
-	uint64_t read_set; /* the set of the signalfd read that it interrupts,
-			    * or 0 */
+	/* the set of the signalfd read that the handler interrupts, or 0 */
+	uint64_t read_set;
 };
 
 _Static_assert(offsetof(struct handler_frame, own_tp) -
@@ -74,8 +75,8 @@ static bool is_on(const struct wf_thread *t, uintptr_t sp)
 }
 
 /*
- * The address at which the frame must end. *ret_altstack is the alternate stack
- * that the handler finds in the frame.
+ * Returns the address at which the frame must end. Stores the alternate stack
+ * that the handler is to find in the frame.
  */
 static uintptr_t frame_top(struct wf_thread *t, const ucontext_t *uc,
 			   const struct wf_action *action,
@@ -123,7 +124,10 @@ static size_t frame_bytes(const ucontext_t *uc)
 
 /* --- entering a handler -------------------------------------------------- */
 
-/* Ends the kernel wait that the handler interrupts (ufutex.c). */
+/*
+ * Ends the kernel wait that the handler has interrupted (wait/ufutex.c,
+ * UFUTEX-7).
+ */
 static void end_kernel_wait(struct wf_thread *t)
 {
 	if (t->kind != WF_THREAD_MULTIPLEXED)
@@ -141,8 +145,8 @@ static uint64_t handler_mask(const struct wf_thread *t, int sig,
 }
 
 /*
- * The mask to which the handler returns; in sigsuspend, the mask from before
- * the call.
+ * Returns the mask to which the handler returns. In sigsuspend that is the mask
+ * from before the call.
  */
 static uint64_t mask_after(struct wf_thread *t)
 {
@@ -176,13 +180,15 @@ void wf_deliver(struct wf_thread *t, int sig, const siginfo_t *info,
 	wf_arch_uc_call_is_over(uc);
 	if ((action->flags & SA_RESTART) == 0)
 		wf_arch_uc_set_eintr(uc);
-	wf_mask_close(t, handler_mask(t, sig, action)); /* DELIVER-3 */
+	/* DELIVER-3: blocks all */
+	wf_mask_close(t, handler_mask(t, sig, action));
 	wf_carrier_note_mask(c, t->sigmask);
 	if (wf_deliver_is_due(t))
-		wf_deliver_kick_self(); /* DELIVER-4 */
-	/* A write to the program's stack may fault, so it happens outside of
-	 * the runtime. */
-	wf_store_release(&t->in_runtime, 0); /* DELIVER-1 */
+		wf_deliver_kick_self(); /* DELIVER-4: others are due */
+	/* Writes to the program's stack outside of the runtime, since a write
+	 * there may fault. */
+	/* DELIVER-1: the handler may be preempted */
+	wf_store_release(&t->in_runtime, 0);
 	f = build(uc, top);
 	f->own_tp = wf_cpu_thread_register();
 	f->info = *info;
@@ -193,7 +199,7 @@ void wf_deliver(struct wf_thread *t, int sig, const siginfo_t *info,
 	f->was_replacing = was_replacing;
 	f->read_set = read_set;
 	t->at_cancel_point = false;
-	t->is_starving = false; /* the handler's waits do not starve */
+	t->is_starving = false; /* a wait in the handler does not starve */
 	uc = (ucontext_t *)f->uc;
 	uc->uc_stack = altstack;
 	*wf_frame_mask(uc) = after;
@@ -217,12 +223,15 @@ void wf_deliver_before_sigreturn(struct wf_thread *t, const ucontext_t *uc)
 	wf_signal_entry_drain(t->carrier, t);
 	if (wf_deliver_is_due(t) || wf_cancel_is_here(t, wf_arch_uc_pc(uc)) ||
 	    (wf_load_relaxed(&t->exit_work) & WF_WORK_BIND) != 0)
-		wf_deliver_kick_self(); /* DELIVER-4 */
+		wf_deliver_kick_self(); /* DELIVER-4: when the mask opens */
 }
 
 /* --- coming back -------------------------------------------------------- */
 
-/* SS_AUTODISARM: arms the alternate stack again, from the frame. */
+/*
+ * Arms the alternate stack again as the frame has it, if its flags have
+ * SS_AUTODISARM.
+ */
 static void rearm_altstack(struct wf_thread *t, const ucontext_t *uc)
 {
 	if (((unsigned int)uc->uc_stack.ss_flags & AUTODISARM) == 0)
@@ -246,13 +255,13 @@ void wf_signal_return(ucontext_t *uc)
 	if (wf_signalfd_resume(t, f->read_set))
 		wf_arch_uc_set_eintr(uc);
 	rearm_altstack(t, uc);
-	if (t->carrier == NULL) { /* DELIVER-5 */
+	if (t->carrier == NULL) { /* DELIVER-5: in a fork child */
 		wf_frame_poison_altstack(uc);
 		wf_store_release(&t->in_runtime, 0);
 		return;
 	}
-	wf_os_set_signal_mask(UINT64_MAX); /* DELIVER-3 */
-	wf_frame_poison_altstack(uc);	   /* DELIVER-2 */
+	wf_os_set_signal_mask(UINT64_MAX); /* DELIVER-3: until rt_sigreturn */
+	wf_frame_poison_altstack(uc);	   /* DELIVER-2: keeps the carrier's */
 	t->carrier->kernel_mask = WF_MASK_UNKNOWN;
 	wf_mask_set_locked(t, *wf_frame_mask(uc) & ~WF_SIGNAL_UNBLOCKABLE);
 	wf_deliver_before_sigreturn(t, uc);

@@ -22,12 +22,15 @@
 #include "signal/queue.h"
 #include "wait/ufutex_internal.h"
 
-/* Signals put off: one for each thread that was interrupted in the runtime. */
+/*
+ * How many signals can be put off: one for each thread that was interrupted in
+ * the runtime.
+ */
 enum { NR_PUT_OFF = 256 };
 
 static struct put_off {
 	_Atomic(struct wf_thread *) owner;
-	uint64_t mask; /* the mask to restore */
+	uint64_t mask; /* the kernel's mask, to restore it */
 	siginfo_t info;
 } put_offs[NR_PUT_OFF];
 
@@ -65,19 +68,23 @@ void wf_foreign_at_exit(struct wf_thread *t)
 
 		if (wf_load_relaxed(&p->owner) != t)
 			continue;
-		/* The runtime may have closed the mask for a bucket; it has
-		 * restored it by now. */
+		/* By now the runtime has restored the mask, which it may have
+		 * closed for a bucket. */
 		wf_os_set_signal_mask(UINT64_MAX);
 		wf_sys(SYS_rt_tgsigqueueinfo, wf_os_getpid(), wf_os_gettid(),
 		       p->info.si_signo, &p->info);
 		wf_store_release(&p->owner, NULL);
 		wf_store_release(&t->in_runtime, 0);
-		wf_os_set_signal_mask(mask); /* delivers it */
+		/* opens the mask: the kernel delivers the signal */
+		wf_os_set_signal_mask(mask);
 		wf_runtime_enter();
 	}
 }
 
-/* Does the same as wf_deliver and wf_signal_return; t may be NULL. */
+/*
+ * Runs a handler, as wf_deliver and wf_signal_return do on carriers. t may be
+ * NULL.
+ */
 static void run_handler(struct wf_thread *t, const struct wf_action *a, int sig,
 			siginfo_t *info, ucontext_t *uc)
 {
@@ -95,7 +102,8 @@ static void run_handler(struct wf_thread *t, const struct wf_action *a, int sig,
 		wf_ufutex_interrupt(t, t);
 		t->nr_handlers++;
 		t->at_cancel_point = false;
-		t->is_starving = false; /* the handler's waits do not starve */
+		/* a wait in the handler does not starve */
+		t->is_starving = false;
 		if (was_replacing)
 			wf_upcall.exec_suspend(t);
 	}
@@ -133,7 +141,7 @@ void wf_foreign_entry(struct wf_thread *t, int sig, siginfo_t *info,
 
 void wf_foreign_fork_child(void)
 {
-	/* The owners are threads of the parent. */
+	/* The owners do not exist here: they are threads of the parent. */
 	for (size_t i = 0; i < NR_PUT_OFF; i++)
 		wf_store_relaxed(&put_offs[i].owner, NULL);
 }

@@ -6,8 +6,8 @@
  *
  * FRAME-1. From the store of in_runtime 0 to rt_sigreturn all signals are
  *     blocked, the preemption signal too. The kernel opens the mask and resumes
- *     the thread in one step. Otherwise a signal could interrupt weft's code on
- *     the save area with in_runtime clear.
+ *     the thread in one step. If signals were open before, one could interrupt
+ *     weft's code on the save area with in_runtime 0.
  */
 #include "signal/frame.h"
 
@@ -22,7 +22,10 @@
 #include "sched/switch.h"
 #include "signal/deliver.h"
 
-/* The legacy area of the FP state says how many bytes follow it. */
+/*
+ * The legacy area is the first part of the frame's floating-point state. It
+ * says how many bytes follow it.
+ */
 enum { FP_LEGACY_BYTES = 512, FP_MAGIC_OFFSET = 464, FP_SIZE_OFFSET = 468 };
 #define FP_MAGIC 0x46505853U
 
@@ -81,7 +84,7 @@ void wf_frame_resume(ucontext_t *uc)
 	struct wf_thread *t = wf_self;
 
 	wf_switch_finish(t);
-	wf_os_set_signal_mask(UINT64_MAX); /* FRAME-1 */
+	wf_os_set_signal_mask(UINT64_MAX); /* FRAME-1: until rt_sigreturn */
 	wf_deliver_before_sigreturn(t, uc);
 	*wf_frame_mask(uc) = t->sigmask & ~WF_PREEMPT_BIT;
 	wf_carrier_note_mask(t->carrier, t->sigmask);

@@ -18,14 +18,14 @@
 #include "sched/vp.h"
 
 /*
- * True if t has a save area for the frame. Under a memory limit it may have
- * none. Call in a signal handler, on t.
+ * True if t has a save area for the frame. With a memory limit it may have
+ * none. Call it in a signal handler, on t.
  */
 bool wf_frame_may_save(const struct wf_thread *t, const ucontext_t *uc);
 
 /*
- * Saves the frame and makes t->ctx resume it. Call on the carrier's alternate
- * stack.
+ * Saves the frame in uc and makes t->ctx resume it. Call it on the carrier's
+ * alternate stack.
  */
 void wf_frame_save(struct wf_thread *t, const ucontext_t *uc);
 
@@ -46,7 +46,10 @@ static inline uint64_t *wf_frame_mask(ucontext_t *uc)
 	return (uint64_t *)&uc->uc_sigmask;
 }
 
-/* The second half of the resumption; wf_arch_frame_resume calls it. */
+/*
+ * Second half of resuming a frame. wf_arch_frame_resume calls it on the save
+ * area.
+ */
 void wf_frame_resume(ucontext_t *uc);
 
 #endif

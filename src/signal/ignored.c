@@ -16,8 +16,9 @@ static const int signals[] = { SIGINT, SIGQUIT };
 enum { NR = WF_ARRAY_LEN(signals) };
 
 static struct wf_mutex mutex;
-static uint32_t nr_begun; /* mutex */
-/* mutex; the program's actions while nr_begun is not 0 */
+/* calls that have begun and not ended; under the mutex */
+static uint32_t nr_begun;
+/* The program's actions while nr_begun is not 0; under the mutex. */
 static struct wf_action before[NR];
 
 static void change(int sig, const struct wf_action *new,
@@ -53,7 +54,7 @@ uint64_t wf_ignored_begin(void)
 void wf_ignored_end(void)
 {
 	wf_mutex_lock(&mutex);
-	/* The call may have begun in a parent of this process. */
+	/* 0 if a parent of this process has begun the call. */
 	if (nr_begun > 0)
 		nr_begun--;
 	for (int i = 0; i < NR && nr_begun == 0; i++)

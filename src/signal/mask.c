@@ -63,7 +63,10 @@ static WF_NOINLINE void take_from_process(struct wf_thread *t, uint64_t opened)
 		wf_sigqueue_put(&t->sigqueue, &info, true);
 }
 
-/* Signals that stop or end the process do so when the mask opens. */
+/*
+ * Takes the pending signals of set from the kernel. Leaves those that stop or
+ * end the process there: they do so when the mask opens.
+ */
 static WF_COLD void take_from_kernel(struct wf_thread *t, uint64_t set)
 {
 	const struct timespec now = { 0, 0 };
@@ -85,7 +88,10 @@ static WF_COLD void take_opened_slow(struct wf_thread *t, uint64_t opened,
 		take_from_kernel(t, set);
 }
 
-/* MASK-2. Each thread calls it when it begins. */
+/*
+ * Takes the pending signals that t has just opened (MASK-2). Each thread calls
+ * it when it begins.
+ */
 static inline void take_opened(struct wf_thread *t, uint64_t opened)
 {
 	uint64_t set = wf_signal_receiver_unwanted(opened);
@@ -97,7 +103,7 @@ static inline void take_opened(struct wf_thread *t, uint64_t opened)
 		take_opened_slow(t, opened, set);
 }
 
-/* MASK-3 */
+/* Gives signals in t's queue that t blocks to other threads. MASK-3 */
 static void pass_on_closed(struct wf_thread *t)
 {
 	uint64_t closed = t->sigmask & ~wf_load_relaxed(&t->sigwait_set);
@@ -150,8 +156,8 @@ void wf_mask_begin(struct wf_thread *t)
 
 uint64_t wf_mask_of_first(const struct wf_thread *t)
 {
-	/* Sanitizers leave SIGSYS open, newer ones also the signals of a
-	 * fault. */
+	/* When a sanitizer blocks all signals it leaves SIGSYS open. Newer
+	 * sanitizers also leave the signals of a fault open. */
 	const uint64_t spared = WF_SIGNAL_UNBLOCKABLE | WF_SIGNAL_BIT(SIGSYS) |
 				WF_SIGNAL_BIT(SIGILL) | WF_SIGNAL_BIT(SIGTRAP) |
 				WF_SIGNAL_BIT(SIGABRT) | WF_SIGNAL_BIT(SIGBUS) |
@@ -164,7 +170,10 @@ uint64_t wf_mask_of_first(const struct wf_thread *t)
 	return t->sigmask;
 }
 
-/* The kernel has the mask, and checks whether ret_old is writable. */
+/*
+ * Changes the mask of a thread with native signals: the kernel has the mask,
+ * and checks whether ret_old is writable.
+ */
 static int change_native(struct wf_thread *t, int how, const uint64_t *set,
 			 uint64_t *ret_old)
 {
@@ -190,8 +199,8 @@ int wf_mask_change(int how, const uint64_t *set, uint64_t *ret_old)
 		return change_native(t, how, set, ret_old);
 	if (set != NULL && apply(how, old, *set, &mask) < 0)
 		return -EINVAL;
-	/* Writes ret_old now: once the signals of a fault are blocked, the
-	 * write costs a system call (memory.c, MEMORY-2). */
+	/* Writes ret_old before the change: once the signals of a fault are
+	 * blocked, the write costs a system call (MEMORY-2 in memory.c). */
 	if (ret_old != NULL)
 		err = wf_memory_put(ret_old, &told, sizeof(told));
 	wf_runtime_enter();

@@ -23,27 +23,27 @@
 int wf_mask_change(int how, const uint64_t *set, uint64_t *ret_old);
 
 /*
- * The mask of t, the caller, before the runtime starts. While a sanitizer
- * creates a thread it blocks all signals by direct system calls. Then the
- * result is the mask that the first thread has set itself, or began with.
+ * Returns the mask of t, the caller, before the runtime starts. While a
+ * sanitizer creates a thread it blocks all signals by direct system calls. Then
+ * the result is the mask that the first thread has set itself, or began with.
  */
 uint64_t wf_mask_of_first(const struct wf_thread *t);
 
 /*
- * Makes mask the mask of t, the caller, and handles signals that waited for
- * this. The kernel's mask stays. in_runtime set.
+ * Makes `mask` the mask of t, the caller, and handles signals that waited for
+ * this. Does not change the kernel's mask. in_runtime set.
  */
 void wf_mask_set_locked(struct wf_thread *t, uint64_t mask);
 
 /*
- * As wf_mask_set_locked, for a mask that opens no signal. Call it with all
- * signals blocked in the kernel.
+ * As wf_mask_set_locked, for a mask that opens no signal. All signals are
+ * blocked in the kernel.
  */
 void wf_mask_close(struct wf_thread *t, uint64_t mask);
 
 /*
- * t begins, and may have another mask than its creator. Takes signals that
- * waited for a thread that does not block them. in_runtime set.
+ * Called when t begins. It may have another mask than its creator: takes
+ * signals that waited for a thread that does not block them. in_runtime set.
  */
 void wf_mask_begin(struct wf_thread *t);
 
@@ -60,9 +60,9 @@ int wf_altstack_change(const stack_t *ss, stack_t *ret_old);
 void wf_mask_leave_blocked(void);
 
 /*
- * A call of the caller's has just failed with EPIPE or EFBIG, and raised sig.
- * If the caller blocks sig, makes it pending for the caller alone. Call with
- * in_runtime 0, and do not enter the runtime between the call and this.
+ * Called when a call of the caller's has just failed with EPIPE or EFBIG and
+ * raised sig. If the caller blocks sig, makes sig pending for the caller alone.
+ * in_runtime is 0, and the caller has not been in the runtime since the call.
  */
 void wf_mask_keep_raised(int sig);
 

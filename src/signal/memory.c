@@ -33,7 +33,7 @@
 
 _Atomic uint64_t wf_memory_uncaught = WF_MEMORY_SIGNALS;
 
-/* MEMORY-1 */
+/* True if weft's handler would catch a fault now. MEMORY-1 */
 static bool is_guarded(void)
 {
 	const struct wf_thread *t = wf_self;
@@ -50,19 +50,25 @@ static bool touch(uintptr_t at)
 	return wf_arch_copy(&unused, (const void *)at, sizeof(unused)) == 0;
 }
 
-/* MEMORY-2. The kernel copies the set before it checks the operation. */
+/*
+ * Asks the kernel whether the word at `at` can be read (MEMORY-2). The call
+ * reads the set before it fails for its first argument.
+ */
 static bool ask_read(uintptr_t at)
 {
 	enum { NO_SUCH_HOW = -1, SET_BYTES = 8 };
 
-	/* Any word of the page will do, but a NULL set is not read: use the
-	 * second word. */
+	/* Any word of the page will do. If `at` is 0, uses the second word,
+	 * since a NULL set is not read. */
 	return wf_sys(SYS_rt_sigprocmask, NO_SUCH_HOW,
 		      wf_align_down(at, WF_PAGE) + SET_BYTES, NULL,
 		      SET_BYTES) != -EFAULT;
 }
 
-/* MEMORY-2. The kernel adds 0 to the word before it checks the comparison. */
+/*
+ * Asks the kernel whether the word at `at` can be written (MEMORY-2). The call
+ * adds 0 to the word before it fails for its comparison.
+ */
 static bool ask_write(uintptr_t at)
 {
 	const int no_such_comparison = 15;
@@ -73,7 +79,7 @@ static bool ask_write(uintptr_t at)
 	       -EFAULT;
 }
 
-/* True if `find` is true for each page of the memory. */
+/* True if find() is true for each page of the memory. */
 static bool all(const void *at, size_t bytes, bool (*find)(uintptr_t at))
 {
 	uintptr_t now = (uintptr_t)at, last = now + bytes - 1;
@@ -91,7 +97,8 @@ static bool all(const void *at, size_t bytes, bool (*find)(uintptr_t at))
 }
 
 /*
- * MEMORY-3. For stacks that weft made: in a slot only the guard is no memory.
+ * True if the memory is on the caller's stack, above its frame, and so exists
+ * (MEMORY-3). For stacks that weft made: only the guard of a slot is no memory.
  */
 static bool is_on_stack(const void *at, size_t bytes)
 {

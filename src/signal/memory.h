@@ -29,12 +29,15 @@
 #define WF_MEMORY_SIGNALS (WF_SIGNAL_BIT(SIGSEGV) | WF_SIGNAL_BIT(SIGBUS))
 
 /*
- * Those of them with a handler other than weft's at present; action.c updates
- * it.
+ * The signals of these two that have another handler than weft's now; action.c
+ * updates it.
  */
 extern _Atomic uint64_t wf_memory_uncaught;
 
-/* Returns 0, or -EFAULT; it may have copied a part then. */
+/*
+ * Copies from or to memory of the program. Returns 0, or -EFAULT: then it may
+ * have copied a part.
+ */
 int wf_memory_get(void *to, const void *from, size_t bytes);
 int wf_memory_put(void *to, const void *from, size_t bytes);
 
@@ -49,7 +52,8 @@ bool wf_memory_is_string(const char *s, size_t most);
 bool wf_memory_is_writable(void *at, size_t bytes);
 
 /*
- * As wf_deadline_from_rel, or -EFAULT. `timeout` is a pointer of the program's.
+ * As wf_deadline_from_rel, for a `timeout` that the program points to. Also
+ * returns -EFAULT.
  */
 static inline int wf_memory_get_deadline(const struct timespec *timeout,
 					 int64_t *ret_deadline_ns)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sender sends WF_PREEMPT_SIGNAL to the receiver of the other process. The
+ * A thread on weft has an id that the kernel does not know. So the sender sends
+ * WF_PREEMPT_SIGNAL to the signal receiver thread of the other process. The
  * signal's value holds the thread's id, the signal number for the thread, and a
  * question number. The kernel checks which process may send which signal.
  *
@@ -26,8 +27,9 @@
 #include "sched/preempt.h"
 
 enum {
-	CODE = -0x5746, /* negative, as codes of user processes; no other
-			 * program uses it */
+	/* si_code of these signals: below 0, as a process must send it; used by
+	 * no other program */
+	CODE = -0x5746,
 	PAUSE_NS = 50 * WF_NS_PER_US,
 	MOST_PAUSES = 20000,
 	SIGNAL_SHIFT = 32,
@@ -38,7 +40,7 @@ enum {
 	MOST_QUESTIONS = 1000,
 };
 
-/* struct linux_dirent64, as the kernel writes it. */
+/* The kernel's struct linux_dirent64, as getdents64 writes it. */
 struct entry {
 	uint64_t inode;
 	int64_t offset;
@@ -56,7 +58,10 @@ static int number_in(const char *name)
 	return n;
 }
 
-/* The receiver among the entries of one read; 0 if it is not there. */
+/*
+ * Returns the tid of the receiver if it is among the entries of one read; else
+ * 0.
+ */
 static int find_in(int proc, const char *entries, long bytes)
 {
 	for (long at = 0; at < bytes;) {
@@ -101,7 +106,10 @@ static bool has_taken(int proc, int tid)
 	       !is_at_work(wf_os_thread_state(proc, tid));
 }
 
-/* False if it takes too long: the process may have been stopped. */
+/*
+ * Waits until the receiver sleeps. Returns false if that takes too long: the
+ * process may have been stopped.
+ */
 static bool await(int proc, int tid)
 {
 	const struct timespec pause = { 0, PAUSE_NS };
@@ -114,7 +122,10 @@ static bool await(int proc, int tid)
 	return false;
 }
 
-/* The receiver's name with the answer to the question in `value`. */
+/*
+ * Stores the name that the receiver has once it has answered the question in
+ * `value`.
+ */
 static void name_of_answer(char ret_name[WF_OS_NAME_BYTES], uint64_t value,
 			   bool is_found)
 {
@@ -136,8 +147,8 @@ static bool is_answer(const char *name, uint64_t value, bool is_found)
 }
 
 /*
- * A random number: other processes ask the same receiver at about the same
- * time, and in step.
+ * Returns a random question number. With a counter two senders could use the
+ * same one, since they may ask the same receiver at about the same time.
  */
 static uint64_t new_question(void)
 {
@@ -148,8 +159,8 @@ static uint64_t new_question(void)
 }
 
 /*
- * -EAGAIN if another sender has had an answer meanwhile. 0 also if the process
- * has ended.
+ * Sends a question and waits for the answer. Returns -EAGAIN if another
+ * sender's answer came instead. Returns 0 also if the process has ended.
  */
 static long ask(int proc, long pid, int receiver, uint64_t what)
 {
@@ -190,7 +201,7 @@ static long send(int proc, long pid, long tid, long sig)
 		return rc;
 	for (int i = 0; i < MOST_QUESTIONS && rc == -EAGAIN; i++)
 		rc = ask(proc, pid, receiver, (uint64_t)tid);
-	/* The signal may have ended the process. */
+	/* 'X': the signal has ended the process. */
 	return rc == -EAGAIN || wf_os_thread_state(proc, receiver) == 'X' ? 0 :
 									    rc;
 }
@@ -221,8 +232,8 @@ bool wf_other_process_target(siginfo_t *info, struct wf_thread **ret_target)
 	if (info->si_code != CODE)
 		return false;
 	*ret_target = NULL;
-	/* Every process that may send signals may send this value, so check
-	 * it. */
+	/* Checks the value, which any process that may send signals can
+	 * send. */
 	if (sig > 64 || sig == SIGKILL || sig == SIGSTOP)
 		return true;
 	t = wf_table_by_tid((int32_t)(value & UINT32_MAX));

@@ -27,19 +27,20 @@ static inline bool wf_other_process_is_id(long tid)
 }
 
 /*
- * As tgkill for a thread of another process. The thread has the signal when it
- * returns. Returns -ESRCH also if the process is not on weft or has no threads.
- * May sleep; in_runtime 0.
+ * As tgkill, for a thread of another process: the thread has the signal when
+ * this returns. Returns -ESRCH also if the process is not on weft or has no
+ * threads. May sleep; in_runtime 0.
  */
 long wf_other_process_send(long pid, long tid, long sig);
 
-/* The name of signal receivers, or how it begins. */
+/* How the name of each receiver begins. */
 #define WF_SIGNAL_RECEIVER_NAME "weft-signals"
 
 /*
- * True if info comes from wf_other_process_send. info is then the signal for
- * the thread, with si_signo 0 if there is none, and *ret_target the thread, or
- * NULL if it has ended. Only the receiver calls it.
+ * Called by the receiver only. Returns true if info comes from
+ * wf_other_process_send. Then *ret_target is the thread, or NULL if it has
+ * ended. info becomes the signal for it; si_signo is 0 if the sender only asks
+ * whether it exists.
  */
 bool wf_other_process_target(siginfo_t *info, struct wf_thread **ret_target);
 /*

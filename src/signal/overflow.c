@@ -35,7 +35,7 @@ bool wf_overflow_would(const struct wf_thread *t, uintptr_t top, uintptr_t low)
 	       top < bottom + wf_slot_stack_bytes(&t->slot);
 }
 
-/* The object with the highest base that is not above addr. */
+/* Returns the object with the highest base that is not above addr. */
 static const struct link_map *object_of(uintptr_t addr)
 {
 	const struct r_debug *debug = wf_elf_symbol("ld-linux", "_r_debug");

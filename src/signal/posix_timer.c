@@ -29,15 +29,17 @@ struct entry {
 	int32_t tid;
 	int sig;
 	int overrun;
-	bool is_deleted; /* POSIX_TIMER-3 */
+	bool is_deleted; /* the kernel's timer is deleted: POSIX_TIMER-3 */
 };
 
 static struct wf_spin lock = WF_SPIN_INIT;
-static struct entry entries[MAX_TIMERS]; /* POSIX_TIMER-1 */
-static _Atomic uint32_t nr_used;	 /* lock; may be read without it */
-static uint32_t next_free;		 /* lock */
+static struct entry entries[MAX_TIMERS]; /* POSIX_TIMER-1: under the lock */
+/* changes under the lock; read without it, too */
+static _Atomic uint32_t nr_used;
+/* where the search for a free entry begins; lock */
+static uint32_t next_free;
 
-/* NULL if there is none. */
+/* Returns the entry of timer `id`, or NULL. */
 static struct entry *find_locked(int id, bool is_deleted)
 {
 	for (uint32_t i = 0; i < wf_load_relaxed(&nr_used); i++) {
@@ -50,7 +52,7 @@ static struct entry *find_locked(int id, bool is_deleted)
 }
 
 /*
- * Returns an entry that was never used, or else one that was deleted long ago:
+ * Returns an entry that was never used, or else the one deleted longest ago:
  * POSIX_TIMER-3.
  */
 static struct entry *find_free_locked(void)
@@ -75,7 +77,7 @@ int wf_posix_timer_add(int id, int sig, int32_t tid)
 	struct entry *e;
 
 	wf_spin_lock(&lock, WF_RANK_POSIX_TIMERS);
-	/* The kernel uses numbers again. */
+	/* The kernel gives the numbers of deleted timers to new ones. */
 	e = find_locked(id, true);
 	if (e == NULL)
 		e = find_free_locked();
@@ -108,7 +110,8 @@ bool wf_posix_timer_target(siginfo_t *info, struct wf_thread **ret_target)
 	e = find_locked(info->si_timerid, false);
 	if (e != NULL) {
 		tid = e->tid;
-		info->si_signo = e->sig; /* POSIX_TIMER-2 */
+		/* POSIX_TIMER-2: the program's signal */
+		info->si_signo = e->sig;
 	} else {
 		is_deleted = find_locked(info->si_timerid, true) != NULL;
 	}

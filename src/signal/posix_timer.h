@@ -21,7 +21,10 @@
  * timer is armed. in_runtime set. Returns 0, or -EAGAIN if there are too many.
  */
 int wf_posix_timer_add(int id, int sig, int32_t tid);
-/* Call before the kernel deletes the timer. in_runtime set. */
+/*
+ * Forgets the timer. Call it before the kernel deletes the timer. in_runtime
+ * set.
+ */
 void wf_posix_timer_remove(int id);
 
 /*
@@ -32,10 +35,10 @@ void wf_posix_timer_remove(int id);
 bool wf_posix_timer_target(siginfo_t *info, struct wf_thread **ret_target);
 
 /*
- * wf_posix_timer_delivered notes the expirations beyond the first in a signal
- * that is being delivered. It is called with all signals blocked, or in_runtime
- * set. wf_posix_timer_overrun returns the number for the timer, or -ENOENT for
- * other timers.
+ * delivered: called when a timer's signal is being delivered, with all signals
+ * blocked or in_runtime set. Notes how often the timer has expired beyond the
+ * first time. overrun: returns that number for the timer, or -ENOENT for other
+ * timers.
  */
 void wf_posix_timer_delivered(const siginfo_t *info);
 int wf_posix_timer_overrun(int id);

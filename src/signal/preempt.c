@@ -75,10 +75,12 @@
 #include "signal/frame.h"
 #include "wait/sleep.h"
 
-static int main_pid;		    /* of the process to which the signals are
-				     * sent */
-static _Atomic uint32_t nr_senders; /* PREEMPT-4; with wf_os_execs */
-static _Atomic uint32_t nr_broadcasts, nr_kept_back; /* PREEMPT-5 */
+/* the process to which preemption signals are sent */
+static int main_pid;
+/* PREEMPT-4: read together with wf_os_execs */
+static _Atomic uint32_t nr_senders;
+/* begun, and waiting: PREEMPT-5 */
+static _Atomic uint32_t nr_broadcasts, nr_kept_back;
 
 static bool is_on_altstack(const struct wf_carrier *c, uintptr_t sp)
 {
@@ -88,8 +90,8 @@ static bool is_on_altstack(const struct wf_carrier *c, uintptr_t sp)
 }
 
 /*
- * The kind of the code that is interrupted. For a string function, which pushes
- * nothing, it is the caller's.
+ * Returns the kind of code that was interrupted. A string function counts as
+ * its caller: it pushes nothing, so its caller's address is at sp.
  */
 static enum wf_text text_at(uintptr_t pc, uintptr_t sp)
 {
@@ -100,7 +102,7 @@ static enum wf_text text_at(uintptr_t pc, uintptr_t sp)
 	return text;
 }
 
-/* PREEMPT-1 */
+/* True if the interrupted code may be preempted. PREEMPT-1 */
 static bool may_preempt(struct wf_thread *t, struct wf_carrier *c,
 			const ucontext_t *uc)
 {
@@ -119,7 +121,7 @@ static bool may_preempt(struct wf_thread *t, struct wf_carrier *c,
 	case WF_TEXT_LIBC:
 	case WF_TEXT_LEAF:
 		if (wf_load_relaxed(&c->insist))
-			break; /* PREEMPT-2 */
+			break; /* PREEMPT-2: after half a tick */
 		wf_count(refusals_libc);
 		wf_store_relaxed(&c->has_refused, true);
 		return false;
@@ -134,8 +136,8 @@ static bool may_preempt(struct wf_thread *t, struct wf_carrier *c,
 }
 
 /*
- * The CPU timer has expired. If the VP has made no switch since the last
- * expiry, t is CPU-bound and has to yield.
+ * Called when the CPU timer has expired. If the VP has made no switch since the
+ * last expiry, t is CPU-bound and has to yield.
  */
 static void charge_by_timer(struct wf_thread *t, struct wf_vp *vp)
 {
@@ -163,11 +165,15 @@ static void preempt(struct wf_thread *t, const ucontext_t *uc)
 		return;
 	wf_count_own(&vp->counters, preemptions);
 	wf_frame_save(t, uc);
-	t->carrier->kernel_mask = WF_MASK_UNKNOWN; /* PREEMPT-3 */
+	/* PREEMPT-3: the next thread sets it */
+	t->carrier->kernel_mask = WF_MASK_UNKNOWN;
 	wf_switch_abandon(t, next, wf_switch_requeue(why), t);
 }
 
-/* Returns if no carrier is reserved for t. */
+/*
+ * Moves t to the carrier that is reserved for it, and does not return; returns
+ * if there is none.
+ */
 static void go_to_reserved(struct wf_thread *t, const ucontext_t *uc)
 {
 	wf_post_fn *post = wf_reserved_go_begin(t);
@@ -175,21 +181,27 @@ static void go_to_reserved(struct wf_thread *t, const ucontext_t *uc)
 	if (post == NULL)
 		return;
 	wf_frame_save(t, uc);
-	t->carrier->kernel_mask = WF_MASK_UNKNOWN; /* PREEMPT-3 */
+	/* PREEMPT-3: the next thread sets it */
+	t->carrier->kernel_mask = WF_MASK_UNKNOWN;
 	wf_switch_abandon(t, NULL, post, t);
 }
 
-/* Does the signal's work other than preemption. True if t may be preempted. */
+/*
+ * Does the signal's work other than preemption. Returns true if t may be
+ * preempted.
+ */
 static bool handle_other_uses(struct wf_thread *t, struct wf_carrier *c,
 			      ucontext_t *ucontext)
 {
 	if (t == &c->idle_self)
 		return false;
-	/* PREEMPT-4; by its own signals a thread leaves the runtime. */
+	/* PREEMPT-4. takes_signal: t has sent the signal to itself, to leave
+	 *     the runtime. */
 	if (wf_load_relaxed(&wf_os_execs) != 0 && !t->takes_signal)
 		return false;
 	if (wf_load_relaxed(&c->is_forking)) {
-		wf_store_relaxed(&c->is_kicked, true); /* PREEMPT-6 */
+		/* PREEMPT-6: after the fork */
+		wf_store_relaxed(&c->is_kicked, true);
 		return false;
 	}
 	wf_signal_entry_kick(t, ucontext);
@@ -203,17 +215,22 @@ static bool handle_other_uses(struct wf_thread *t, struct wf_carrier *c,
 			  wf_load_relaxed(&t->vp->counters.switches));
 	if (may_preempt(t, c, ucontext))
 		return true;
-	atomic_fetch_or(&t->exit_work, WF_WORK_RESCHED); /* PREEMPT-2 */
+	/* PREEMPT-2: at the next exit */
+	atomic_fetch_or(&t->exit_work, WF_WORK_RESCHED);
 	return false;
 }
 
-/* t has lost its VP. Returns if t is bound to this kernel thread now. */
+/*
+ * Called when t has lost its VP: t queues for another one. Returns only if t is
+ * bound to this kernel thread now.
+ */
 static void go_on_without_vp(struct wf_thread *t, const ucontext_t *ucontext)
 {
 	if (wf_carrier_bind_without_vp(t))
 		return;
 	wf_frame_save(t, ucontext);
-	t->carrier->kernel_mask = WF_MASK_UNKNOWN; /* PREEMPT-3 */
+	/* PREEMPT-3: the next thread sets it */
+	t->carrier->kernel_mask = WF_MASK_UNKNOWN;
 	wf_switch_abandon(t, NULL, wf_runtime_reacquire_begin(t), t);
 }
 
@@ -239,8 +256,8 @@ static void handle(int sig, siginfo_t *info, void *ucontext)
 		return;
 	wf_store_relaxed(&c->is_signalled, false);
 	wf_dump_pause_here(ucontext, t != &c->idle_self);
-	/* seq_cst: before the check for reports (io/backend/supervisor.c,
-	 * SUPERVISOR-5). */
+	/* seq_cst: clears the flag before the check for reports (SUPERVISOR-5
+	 * in io/backend/supervisor.c). */
 	is_notified = wf_load_relaxed(&c->is_notified) &&
 		      atomic_exchange(&c->is_notified, false);
 	may = handle_other_uses(t, c, ucontext);
@@ -265,7 +282,8 @@ void wf_preempt_signal(struct wf_carrier *c)
 
 	if (tid == 0 || atomic_exchange(&c->is_signalled, true))
 		return;
-	atomic_fetch_add(&nr_senders, 1); /* PREEMPT-4 */
+	/* PREEMPT-4: before it checks for an exec */
+	atomic_fetch_add(&nr_senders, 1);
 	if (atomic_load(&wf_os_execs) != 0 ||
 	    wf_os_tgkill(tid, WF_PREEMPT_SIGNAL) < 0)
 		wf_store_relaxed(&c->is_signalled, false);
@@ -274,8 +292,8 @@ void wf_preempt_signal(struct wf_carrier *c)
 
 void wf_preempt_init(void)
 {
-	/* The kernel's struct sigaction; libc refuses this signal to its
-	 * callers. */
+	/* The kernel's struct sigaction: glibc's sigaction refuses this
+	 * signal. */
 	const struct {
 		void (*handler)(int, siginfo_t *, void *);
 		unsigned long flags;
@@ -300,8 +318,8 @@ bool wf_preempt_is_here(void)
 }
 
 /*
- * A signal that was not sent may have been a kick (signal/routing.c,
- * ROUTING-1), so all carriers get one.
+ * Signals all carriers after an exec has failed. A signal held back meanwhile
+ * may have been a kick (ROUTING-1 in signal/routing.c).
  */
 static void signal_all(void)
 {
@@ -321,7 +339,10 @@ static void exec_is_over(void)
 		signal_all();
 }
 
-/* PREEMPT-5. One step for handlers: they take it back (boot/replacing.c). */
+/*
+ * Announces an exec; returns false if a thread broadcasts (PREEMPT-5). In the
+ * runtime, so that a handler finds it announced or not (boot/replacing.c).
+ */
 static bool try_exec(struct wf_thread *t)
 {
 	uint64_t mask = wf_os_close_signals();
@@ -344,9 +365,9 @@ void wf_preempt_exec_end(struct wf_thread *t)
 }
 
 /*
- * PREEMPT-5. A thread that comes lets the waiting threads go first, once.
- *     Otherwise two threads that change credentials again and again would leave
- *     no gap.
+ * Called by a thread that wants to broadcast or execute: lets the threads that
+ * wait for that go first, once. Otherwise two threads that change credentials
+ * again and again would leave no gap. PREEMPT-5
  */
 static void let_others_first(void)
 {
@@ -370,11 +391,11 @@ void wf_preempt_exec_begin(struct wf_thread *t)
 
 void wf_preempt_exec_settle(void)
 {
-	do /* PREEMPT-4 */
+	do /* PREEMPT-4: until no sender is counted */
 		wf_sys(SYS_sched_yield);
 	while (atomic_load(&nr_senders) != 0);
-	wf_sys(SYS_sched_yield); /* signals that were sent arrive on the way
-				  * back */
+	/* on the way back, signals sent to this thread arrive */
+	wf_sys(SYS_sched_yield);
 }
 
 struct wf_thread *wf_preempt_broadcast_begin(void)
@@ -386,7 +407,8 @@ struct wf_thread *wf_preempt_broadcast_begin(void)
 		atomic_fetch_add(&nr_broadcasts, 1);
 		if (atomic_load(&wf_os_execs) == 0)
 			return t;
-		wf_preempt_broadcast_end(); /* PREEMPT-5 */
+		/* PREEMPT-5: an exec has come: takes it back */
+		wf_preempt_broadcast_end();
 		wf_runtime_leave(t);
 		be_kept_back();
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The preemption signal: its sender, its handler, and the pauses that exec and
- * broadcasts need.
+ * The preemption signal: how it is sent and handled, and how it is held back
+ * for exec and for broadcasts.
  *
  *     wf_preempt_exec_begin(t);
  *     wf_preempt_exec_settle();
@@ -16,7 +16,7 @@
 
 #include "sched/vp.h"
 
-/* Installs the handler. */
+/* Installs the handler of the preemption signal. */
 void wf_preempt_init(void);
 
 /*
@@ -32,29 +32,29 @@ void wf_preempt_signal(struct wf_carrier *c);
 void wf_preempt_arm(struct wf_carrier *c);
 
 /*
- * True if the caller is in the process in which preemption signals are sent.
+ * True if the caller's process is the one in which preemption signals are sent.
  * False in a process that shares its memory, or has a copy that weft does not
  * know.
  */
 bool wf_preempt_is_here(void);
 
 /*
- * t, the caller, is about to replace the program. From wf_preempt_exec_begin
- * until exec has failed no preemption signals are sent. After
- * wf_preempt_exec_settle none is on its way to the caller. t->is_replacing is
- * set meanwhile. Several threads may do this at a time. wf_preempt_exec_begin
- * waits for threads that broadcast. in_runtime 0; call wf_preempt_exec_end with
- * all signals blocked.
+ * Around an exec of t, the caller; several threads may be in one at a time.
+ * exec_begin: from here on no preemption signals are sent, until exec_end after
+ * an exec that has failed. It waits for threads that broadcast, and sets
+ * t->is_replacing. exec_settle: when it returns, no preemption signal is on its
+ * way to the caller. in_runtime 0; all signals are blocked for exec_end.
  */
 void wf_preempt_exec_begin(struct wf_thread *t);
 void wf_preempt_exec_settle(void);
 void wf_preempt_exec_end(struct wf_thread *t);
 
 /*
- * The caller is about to signal all kernel threads. No thread executes a
- * program until wf_preempt_broadcast_end. Waits for threads that have begun an
- * exec, then enters the runtime and returns the caller. The caller must hold
- * nothing that another thread needs to execute, or to continue if exec fails.
+ * Called when the caller is about to signal all kernel threads. No thread
+ * executes a program until wf_preempt_broadcast_end. Waits for threads that
+ * have begun an exec, then enters the runtime and returns the caller. The
+ * caller must hold nothing that another thread needs to execute, or to go on if
+ * exec fails.
  */
 struct wf_thread *wf_preempt_broadcast_begin(void);
 void wf_preempt_broadcast_end(void);

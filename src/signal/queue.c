@@ -24,11 +24,12 @@
 
 enum {
 	CHUNK_BYTES = 64 * 1024,
-	/* About the kernel's limit of a user (RLIMIT_SIGPENDING). It is for
-	 * real-time signals: each queue has at most one of each standard
-	 * signal. Signals to the process stay far below the limit. The receiver
-	 * needs 10 us or more for each, and a thread that does not block it
-	 * runs within 50 ms. The kernel keeps the rest. */
+	/* Limits the pool to about the kernel's limit for a user
+	 * (RLIMIT_SIGPENDING). It is for real-time signals: each queue has at
+	 * most one of each standard signal. Signals to the process stay far
+	 * below the limit. The receiver needs 10 us or more for each, and a
+	 * thread that does not block it runs within 50 ms. The kernel keeps the
+	 * rest. */
 	MAX_CHUNKS = 64,
 };
 
@@ -39,8 +40,9 @@ struct wf_signal_node {
 };
 
 static struct wf_spin pool_lock = WF_SPIN_INIT;
-static struct wf_signal_node *free_nodes; /* pool_lock */
-static uint32_t nr_chunks;		  /* pool_lock */
+static struct wf_signal_node *free_nodes; /* list under pool_lock */
+/* chunks of nodes so far; pool_lock */
+static uint32_t nr_chunks;
 
 /* --- nodes -------------------------------------------------------------- */
 
@@ -60,7 +62,7 @@ static int add_chunk(void)
 	return 0;
 }
 
-/* True if several pending signals of the kind count as one. */
+/* True if sig is a standard signal: several pending ones count as one. */
 static bool is_standard(int sig)
 {
 	return sig < 32;
@@ -95,8 +97,8 @@ static void put_node(struct wf_signal_node *n)
 /* --- lists -------------------------------------------------------------- */
 
 /*
- * A timer's signal is queued once. True if it is queued: the expirations since
- * are counted.
+ * Returns true if info is from a timer with a signal that is in the queue
+ * already. Then counts the expirations since instead of queueing it again.
  */
 static bool count_overrun(struct wf_sigqueue *q, const siginfo_t *info)
 {
@@ -130,8 +132,8 @@ static int append_locked(struct wf_sigqueue *q, struct wf_signal_node *n)
 		n->next = q->newest->next;
 		q->newest->next = n;
 	}
-	q->newest = n;			   /* SIGNAL_QUEUE-3 */
-	atomic_fetch_or(&q->pending, bit); /* SIGNAL_QUEUE-1 */
+	q->newest = n;			   /* SIGNAL_QUEUE-3: circular */
+	atomic_fetch_or(&q->pending, bit); /* SIGNAL_QUEUE-1: sig is in it */
 	return 0;
 }
 
@@ -164,8 +166,8 @@ static void unlink_behind_locked(struct wf_sigqueue *q,
 }
 
 /*
- * Unlinks the oldest signal `sig`, or the oldest that was sent to the process.
- * NULL if there is none.
+ * Unlinks the oldest signal `sig`; with is_process the oldest that was sent to
+ * the process. Returns NULL if there is none.
  */
 static struct wf_signal_node *unlink_oldest_locked(struct wf_sigqueue *q,
 						   int sig, bool only_process)
@@ -188,7 +190,7 @@ static struct wf_signal_node *unlink_oldest_locked(struct wf_sigqueue *q,
 	n = before->next;
 	unlink_behind_locked(q, before);
 	if (!are_more)
-		/* SIGNAL_QUEUE-1 */
+		/* SIGNAL_QUEUE-1: the list has no such signal any more. */
 		atomic_fetch_and(&q->pending, ~WF_SIGNAL_BIT(sig));
 	return n;
 }

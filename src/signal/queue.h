@@ -29,9 +29,12 @@
 int wf_sigqueue_put(struct wf_sigqueue *q, const siginfo_t *info,
 		    bool is_process);
 
-/* Takes the oldest of the lowest signal in set; false if there is none. */
+/*
+ * Takes a signal of set: of the lowest number in the queue the oldest. Returns
+ * false if there is none.
+ */
 bool wf_sigqueue_take(struct wf_sigqueue *q, uint64_t set, siginfo_t *ret_info);
-/* The same among those that were sent to the process. */
+/* As wf_sigqueue_take, among the signals that were sent to the process. */
 bool wf_sigqueue_take_process(struct wf_sigqueue *q, uint64_t set,
 			      siginfo_t *ret_info);
 
@@ -39,29 +42,30 @@ bool wf_sigqueue_take_process(struct wf_sigqueue *q, uint64_t set,
 void wf_sigqueue_clear(struct wf_sigqueue *q, uint64_t set);
 
 /*
- * The signals in the queue. relaxed: callers order it against masks by a fence.
+ * Returns the signals in the queue. relaxed: callers order this read and that
+ * of masks by a fence.
  */
 static inline uint64_t wf_sigqueue_pending(struct wf_sigqueue *q)
 {
 	return wf_load_relaxed(&q->pending);
 }
 
-/* Opens an empty queue for puts. */
+/* Opens an empty queue: senders may put signals into it. */
 static inline void wf_sigqueue_open(struct wf_sigqueue *q)
 {
 	wf_store_relaxed(&q->is_closed, false);
 }
 
 /*
- * Closes the queue; its thread is the caller. A sender that finds the queue
- * closed puts nothing. A sender that does not has put its signal where the
- * caller finds it in its next check, or finds out itself (routing.c,
- * ROUTING-5).
+ * Closes the queue of the caller, which ends. A sender that finds it closed
+ * puts nothing. Any other sender has put its signal where the caller's next
+ * check finds it, or finds out itself that the queue is closed (ROUTING-5 in
+ * routing.c).
  */
 static inline void wf_sigqueue_close(struct wf_sigqueue *q)
 {
 	wf_store_relaxed(&q->is_closed, true);
-	/* ROUTING-5; for the CPU, the sender's membarrier is the other half. */
+	/* ROUTING-5. The sender's membarrier orders the CPU's accesses. */
 	wf_compiler_barrier();
 }
 
@@ -70,7 +74,7 @@ static inline bool wf_sigqueue_is_closed(const struct wf_sigqueue *q)
 	return wf_load_relaxed(&q->is_closed);
 }
 
-/* Allocates memory for the first signals. Returns 0 or -ENOMEM. */
+/* Allocates the first nodes of the pool. Returns 0 or -ENOMEM. */
 int wf_sigqueue_start(void);
 void wf_sigqueue_fork_child(void);
 

@@ -59,7 +59,8 @@
 
 struct wf_sigqueue wf_routing_process;
 _Atomic uint32_t wf_routing_nr_waiters;
-_Atomic uint64_t wf_routing_shown; /* ROUTING-4 */
+_Atomic uint64_t
+	wf_routing_shown; /* the signals that signalfds show: ROUTING-4 */
 _Atomic uint64_t wf_routing_first_mask = UINT64_MAX;
 
 static struct wf_thread *_Atomic first_thread;
@@ -81,7 +82,7 @@ static bool waits_for(const struct wf_thread *t, uint64_t bit)
 	       takes_signals(t);
 }
 
-/* True if a handler of t's takes the signal now. */
+/* True if t does not block the signal and its handlers may run now. */
 static bool is_open(const struct wf_thread *t, uint64_t bit)
 {
 	return (wf_deliver_open(t) & bit) != 0;
@@ -105,7 +106,7 @@ static struct wf_thread *thread_0(void)
 
 /* --- to a thread -------------------------------------------------------- */
 
-/* ROUTING-1 */
+/* Sets exit_work and makes t check it. ROUTING-1 */
 void wf_routing_alert(struct wf_thread *me, struct wf_thread *t, uint32_t work)
 {
 	struct wf_carrier *c;
@@ -122,10 +123,10 @@ void wf_routing_alert(struct wf_thread *me, struct wf_thread *t, uint32_t work)
 }
 
 /*
- * Puts the signal into t's queue and makes t check it. is_process: t was chosen
- * for a signal to the process. Then it returns -ESRCH also if t blocks the
- * signal by now, and *info is the signal to give to another thread: the older
- * one if t already had one of the kind.
+ * Puts the signal into t's queue and makes t check it. is_process: the signal
+ * was sent to the process and t was chosen for it. Then it returns -ESRCH also
+ * if t blocks the signal by now. *info is then the signal to give to another
+ * thread: the older one if t already had one of the kind.
  */
 static int to_thread(struct wf_thread *me, struct wf_thread *t, siginfo_t *info,
 		     bool is_process)
@@ -148,7 +149,7 @@ static int to_thread(struct wf_thread *me, struct wf_thread *t, siginfo_t *info,
 	err = wf_sigqueue_put(&t->sigqueue, info, is_process);
 	if (err < 0)
 		return err;
-	wf_fence_seq_cst(); /* ROUTING-2 */
+	wf_fence_seq_cst(); /* ROUTING-2: put, then read the mask */
 	if (waits_for(t, bit) &&
 	    wf_load_relaxed(&t->signal_word) == WF_SIGNAL_WORD_READS) {
 		wf_routing_alert(me, t, WF_WORK_SIGNAL);
@@ -159,10 +160,11 @@ static int to_thread(struct wf_thread *me, struct wf_thread *t, siginfo_t *info,
 	is_taken = is_open(t, bit);
 	if (is_taken) {
 		wf_routing_alert(me, t, WF_WORK_SIGNAL);
-		is_taken = is_open(t, bit); /* ROUTING-5 */
+		/* ROUTING-5: after the membarrier */
+		is_taken = is_open(t, bit);
 	}
-	/* t has changed its mask, or ends: the caller chooses another
-	 * thread. */
+	/* If t has changed its mask meanwhile, or ends, the caller chooses
+	 * another thread. */
 	if (is_process && (!is_taken || wf_sigqueue_is_closed(&t->sigqueue)) &&
 	    !waits_for(t, bit) &&
 	    wf_sigqueue_take_process(&t->sigqueue, bit, info))
@@ -241,8 +243,8 @@ bool wf_routing_has_taker(int sig)
 }
 
 /*
- * Gives *info to a thread. False if no thread takes it; *info may then be an
- * older signal of the kind.
+ * Gives *info to a thread. Returns false if no thread takes it; *info may then
+ * be an older signal of the kind.
  */
 static bool give(struct wf_thread *me, siginfo_t *info,
 		 struct wf_thread *preferred)
@@ -260,7 +262,7 @@ static bool give(struct wf_thread *me, siginfo_t *info,
 	return false;
 }
 
-/* ROUTING-4 */
+/* Gives the signals of set in the process's queue to the kernel. ROUTING-4 */
 static void give_back(uint64_t set)
 {
 	int pid = wf_os_getpid();
@@ -331,7 +333,8 @@ void wf_routing_closed(const struct wf_thread *t, uint64_t closed)
 	if (halts == 0)
 		return;
 	wf_routing_leave_to_kernel(halts);
-	wf_signal_receiver_close(halts); /* those that a thread waits for */
+	/* signals of set that a thread waits for by now */
+	wf_signal_receiver_close(halts);
 }
 
 void wf_routing_to_process(struct wf_thread *me, const siginfo_t *info,
@@ -346,7 +349,7 @@ void wf_routing_to_process(struct wf_thread *me, const siginfo_t *info,
 		if (wf_sigqueue_put(&wf_routing_process, &again, true) < 0)
 			return;
 		wf_signal_receiver_shrink(bit);
-		wf_fence_seq_cst(); /* ROUTING-3 */
+		wf_fence_seq_cst(); /* ROUTING-3: queued, then checks again */
 		if (!wf_routing_has_taker(again.si_signo)) {
 			give_back(bit & (wf_load_relaxed(&wf_routing_shown) |
 					 wf_load_relaxed(&wf_action_halts)));
@@ -360,7 +363,7 @@ void wf_routing_to_process(struct wf_thread *me, const siginfo_t *info,
 
 void wf_routing_fork_child(void)
 {
-	/* The pending signals are the parent's. */
+	/* The pending signals belong to the parent. */
 	memset(&wf_routing_process, 0, sizeof(wf_routing_process));
 	wf_store_relaxed(&wf_routing_nr_waiters, 0);
 	wf_store_relaxed(&wf_routing_first_mask, UINT64_MAX);

@@ -25,13 +25,14 @@
 extern struct wf_sigqueue wf_routing_process;
 
 /*
- * Sends to one thread. Returns 0, -EAGAIN (queue full) or -ESRCH (t has ended).
+ * Sends the signal to one thread. Returns 0, -EAGAIN (queue full) or -ESRCH (t
+ * has ended).
  */
 int wf_routing_to_thread(struct wf_thread *me, struct wf_thread *t,
 			 const siginfo_t *info);
 
 /*
- * Sends to the process. A thread that waits for the signal gets it first. Of
+ * Sends the signal to the process. A thread that waits for it gets it first. Of
  * the threads that do not block it, thread 0 comes before `preferred` (may be
  * NULL), and that before all other threads. If all threads block the signal, it
  * stays pending.
@@ -51,9 +52,9 @@ bool wf_routing_prefers(const struct wf_thread *t, int sig);
 /* True if any thread waits for sig or does not block it. */
 bool wf_routing_has_taker(int sig);
 
-/* The signals of set that no thread waits for and all threads block. */
+/* Returns the signals of set that no thread waits for and all threads block. */
 uint64_t wf_routing_without_takers(uint64_t set);
-/* The signals of set that some thread does not block. */
+/* Returns the signals of set that some thread does not block. */
 uint64_t wf_routing_open_in_threads(uint64_t set);
 
 /*
@@ -68,17 +69,17 @@ uint64_t wf_routing_leave_to_kernel(uint64_t set);
  */
 extern _Atomic uint64_t wf_routing_first_mask;
 
-/* The signals that signalfds show. */
+/* The signals that any signalfd of the process shows. */
 extern _Atomic uint64_t wf_routing_shown;
 /*
- * A new signalfd shows these signals. Leaves those to the kernel that no thread
- * takes. May sleep shortly.
+ * Called when a new signalfd shows the signals of set. Leaves those to the
+ * kernel that no thread takes. May sleep shortly.
  */
 void wf_routing_leave_shown(uint64_t set);
 /*
- * t no longer takes the signals in closed, and has passed a fence since. Leaves
- * those to the kernel that the kernel has to have when no thread takes them.
- * May sleep shortly.
+ * Called when t no longer takes the signals in closed, and has passed a fence
+ * since. If no thread takes them now, some belong to the kernel (ROUTING-4):
+ * leaves these to it. May sleep shortly.
  */
 void wf_routing_closed(const struct wf_thread *t, uint64_t closed);
 
@@ -91,8 +92,8 @@ void wf_routing_fork_child(void);
 extern _Atomic uint32_t wf_routing_nr_waiters;
 
 /*
- * The value of a thread's signal_word while it reads a signalfd that shows
- * sigwait_set. The thread then sleeps on another word.
+ * The value of signal_word of a thread that reads a signalfd. sigwait_set is
+ * what the descriptor shows, and the thread sleeps on another word.
  */
 enum { WF_SIGNAL_WORD_READS = 2 };
 

@@ -27,7 +27,7 @@ void wf_signal_save_altstack(struct wf_thread *t);
  */
 int wf_signal_start(void);
 /*
- * From here on weft has the program's actions and takes the signals to the
+ * From this call on weft has the program's actions and takes the signals to the
  * process. `mask` is the mask that the calling thread will have.
  */
 void wf_signal_convert(uint64_t mask);
@@ -42,16 +42,18 @@ void wf_signal_adopt_pending(struct wf_thread *t);
  * Called under the bucket's lock.
  */
 bool wf_signal_interrupts_wait(struct wf_thread *t);
-/* Handles the signals in the slot of c, which runs no thread. */
+/* Handles the signals in the slot of c. No thread runs on c. */
 void wf_signal_drain_idle(struct wf_carrier *c);
 
-/* Around fork: all signals but weft's are blocked. */
+/*
+ * Called before and after fork. In between, all signals but weft's are blocked.
+ */
 void wf_signal_fork_prepare(void);
 void wf_signal_fork_parent(void);
 /*
- * The runtime ends, and the receiver has ended. Gives the kernel the actions,
- * and the signals that are pending for the process and for t, the caller. All
- * signals are blocked, in_runtime is set.
+ * Called when the runtime stops and the receiver has ended. Gives the kernel
+ * the actions, and the signals that are pending for the process and for t, the
+ * caller. All signals are blocked, in_runtime is set.
  */
 void wf_signal_stop(struct wf_thread *t);
 /*
@@ -63,24 +65,30 @@ void wf_signal_fork_child(struct wf_thread *t, bool has_own_actions);
 void wf_signal_restore(const struct wf_thread *t);
 
 /*
- * Around exec. wf_signal_exec_begin is the last step before exec: it gives the
- * kernel the signals that are pending for t, the caller, and for the process,
- * for the new program (t->given). It needs no VP; in_runtime 0.
- * wf_signal_exec_failed takes them back; all signals are blocked.
- * wf_signal_exec_over delivers those that are due, once the mask is open.
+ * Around exec. exec_begin is the last step before exec. It gives the kernel the
+ * signals that are pending for t, the caller, and for the process, for the new
+ * program (t->given). It needs no VP; in_runtime 0. exec_failed takes them
+ * back; all signals are blocked. exec_over delivers those that are due, once
+ * the mask is open.
  */
 void wf_signal_exec_begin(struct wf_thread *t);
 void wf_signal_exec_failed(struct wf_thread *t);
 void wf_signal_exec_over(struct wf_thread *t);
 
-/* Sets the fields of a thread that is being created; the others are 0. */
+/*
+ * Sets the fields of a thread that is being created. Other fields of the signal
+ * layer are 0 already.
+ */
 void wf_signal_thread_init(struct wf_thread *t);
-/* t, the caller, has its TLS, so handlers may run. in_runtime 0. */
+/*
+ * Called when t, the caller, has its TLS: from now on handlers may run.
+ * in_runtime 0.
+ */
 void wf_signal_thread_begin(struct wf_thread *t);
 /*
- * Ends signals for t: no handler of t's runs from here on. Signals to the
- * process that t was chosen for go to other threads. me, the caller, is in the
- * runtime.
+ * Ends signals for t: none of its handlers runs from now on. Signals to the
+ * process for which t was chosen go to other threads. `me`, the caller, is in
+ * the runtime.
  */
 void wf_signal_thread_end(struct wf_thread *me, struct wf_thread *t);
 

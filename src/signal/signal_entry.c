@@ -66,7 +66,7 @@ bool wf_signal_entry_is_fault(int sig, const siginfo_t *info)
 	}
 }
 
-/* True if the signal is for the thread that was interrupted. */
+/* True if the signal is for the thread that it has interrupted. */
 static bool is_for_running(int sig, const siginfo_t *info)
 {
 	return wf_signal_entry_is_fault(sig, info) ||
@@ -76,7 +76,9 @@ static bool is_for_running(int sig, const siginfo_t *info)
 
 /* --- in the runtime ----------------------------------------------------- */
 
-/* SIGNAL_ENTRY-1 */
+/*
+ * Stores a signal that has interrupted the runtime in c's slot. SIGNAL_ENTRY-1
+ */
 static void put_off(struct wf_thread *t, struct wf_carrier *c,
 		    const siginfo_t *info, ucontext_t *uc)
 {
@@ -88,12 +90,13 @@ static void put_off(struct wf_thread *t, struct wf_carrier *c,
 		memcpy(s->info[nr], info, sizeof(s->info[nr]));
 		wf_store_relaxed(&s->nr, nr + 1);
 	} else {
-		/* The slot is full: the signal waits in the kernel, blocked
-		 * from now on. */
+		/* The slot is full. Sends the signal again, so that it waits in
+		 * the kernel, which blocks it from now on. */
 		wf_sys(SYS_rt_tgsigqueueinfo, wf_os_getpid(), wf_os_gettid(),
 		       info->si_signo, info);
 	}
-	/* A thread that checks wait words continues, and may fault. */
+	/* Leaves the signals of a fault open for a thread that checks wait
+	 * words, which may fault. */
 	*wf_frame_mask(uc) = ~WF_PREEMPT_BIT;
 	if ((faults & WF_SIGNAL_BIT(info->si_signo)) == 0)
 		*wf_frame_mask(uc) &= ~faults;
@@ -102,7 +105,8 @@ static void put_off(struct wf_thread *t, struct wf_carrier *c,
 }
 
 /*
- * The thread executes the instruction again, and the kernel ends the process.
+ * Ends the process: the thread executes the faulting instruction again, without
+ * a handler.
  */
 static void die_of_fault(struct wf_thread *t, int sig, const siginfo_t *info,
 			 const ucontext_t *uc)
@@ -121,12 +125,14 @@ void wf_signal_entry_drain(struct wf_carrier *c, struct wf_thread *t)
 
 	if (wf_load_relaxed(&s->nr) == 0)
 		return;
-	wf_os_set_signal_mask(UINT64_MAX); /* SIGNAL_ENTRY-2 */
+	/* SIGNAL_ENTRY-2: no handler fills it now */
+	wf_os_set_signal_mask(UINT64_MAX);
 	c->kernel_mask = WF_MASK_UNKNOWN;
 	nr = wf_load_relaxed(&s->nr);
 	memcpy(infos, s->info, nr * sizeof(infos[0]));
 	wf_store_relaxed(&s->nr, 0);
-	/* Without its VP a thread must not queue another thread on it. */
+	/* me is NULL if t has lost its VP: then it must not queue another
+	 * thread on it. */
 	if (t == NULL)
 		me = &c->idle_self;
 	else if (wf_load_relaxed(&t->retake) == WF_RETAKE_TAKEN)
@@ -154,11 +160,14 @@ static struct wf_thread *enter(struct wf_thread *t)
 
 static void leave(struct wf_thread *t)
 {
-	/* A thread that gave t work meanwhile has kicked it. */
+	/* Need not check exit_work: a thread that set it meanwhile has also
+	 * kicked this one. */
 	wf_store_release(&t->in_runtime, 0);
 }
 
-/* Returns if there is no handler to enter. */
+/*
+ * Enters the program's handler, and does not return. Returns if there is none.
+ */
 static void act(struct wf_thread *t, int sig, const siginfo_t *info,
 		ucontext_t *uc)
 {
@@ -166,7 +175,8 @@ static void act(struct wf_thread *t, int sig, const siginfo_t *info,
 
 	if (wf_action_is_handler(&a)) {
 		wf_deliver(t, sig, info, uc, &a);
-		/* No room for the frame: end the process as the kernel does. */
+		/* There is no room for the frame. The kernel, too, ends the
+		 * process by SIGSEGV then. */
 		die_of_fault(t, SIGSEGV, info, uc);
 		wf_os_tgkill(wf_os_gettid(), SIGSEGV);
 	} else if (wf_action_is_sig_dfl(&a)) {
@@ -183,7 +193,10 @@ void wf_signal_entry_restart_call(ucontext_t *uc)
 		wf_arch_uc_call_again(uc);
 }
 
-/* SIGNAL_ENTRY-5 */
+/*
+ * Checks whether the program has set the kernel's alternate stack itself.
+ * SIGNAL_ENTRY-5
+ */
 static void notice_altstack(struct wf_thread *t, struct wf_carrier *c,
 			    const ucontext_t *uc)
 {
@@ -200,8 +213,9 @@ void wf_signal_entry(int sig, siginfo_t *info, void *ucontext)
 	bool is_blocked;
 
 	wf_cpu_enter_handler();
-	/* The thread reads a wait word in unmapped memory, uses a bad pointer
-	 * of the program's, or executes code on a stack. */
+	/* Faults that are weft's to mend: the thread reads a wait word in
+	 * unmapped memory, uses a bad pointer of the program's, or executes
+	 * code on a stack. */
 	if (wf_signal_entry_is_fault(sig, info) &&
 	    (wf_arch_slots_fixup(ucontext) || wf_arch_copy_fixup(ucontext) ||
 	     wf_stack_code_fixup(info, ucontext)))
@@ -212,7 +226,8 @@ void wf_signal_entry(int sig, siginfo_t *info, void *ucontext)
 		return;
 	}
 	if (c == NULL || !wf_is_started() || t->has_native_signals) {
-		wf_foreign_entry(t, sig, info, ucontext); /* SIGNAL_ENTRY-4 */
+		/* SIGNAL_ENTRY-4: as the kernel would */
+		wf_foreign_entry(t, sig, info, ucontext);
 		return;
 	}
 	if (wf_load_relaxed(&t->in_runtime) != 0 || t->holds_signals) {
@@ -228,7 +243,8 @@ void wf_signal_entry(int sig, siginfo_t *info, void *ucontext)
 		return;
 	}
 	me = enter(t);
-	/* libc opens some signals without weft, and abort() opens SIGABRT. */
+	/* A signal that t blocks can arrive: libc opens some signals without
+	 * weft, and abort() opens SIGABRT. */
 	is_blocked = (t->sigmask & WF_SIGNAL_BIT(sig)) != 0;
 	if (wf_routing_is_awaited(t, sig) &&
 	    !wf_signal_entry_is_fault(sig, info))
@@ -238,7 +254,8 @@ void wf_signal_entry(int sig, siginfo_t *info, void *ucontext)
 		act(t, sig, info, ucontext);
 	else
 		wf_routing_to_process(me, info, is_blocked ? NULL : t);
-	/* The signal was for another thread: t's call starts again. */
+	/* If no handler runs, the system call that the signal has interrupted
+	 * starts again. */
 	if (!is_blocked)
 		wf_signal_entry_restart_call(ucontext);
 	if (wf_deliver_is_due(t))
@@ -247,8 +264,8 @@ void wf_signal_entry(int sig, siginfo_t *info, void *ucontext)
 }
 
 /*
- * SIGNAL_ENTRY-4: sends the kernel the signals that other threads have sent to
- * t, the caller. The kernel delivers them.
+ * Sends the signals in the queue of t, the caller, to its kernel thread, so
+ * that the kernel delivers them. SIGNAL_ENTRY-4
  */
 static void hand_to_kernel(struct wf_thread *t)
 {
@@ -280,8 +297,8 @@ void wf_signal_entry_kick(struct wf_thread *t, ucontext_t *uc)
 	atomic_fetch_and(&t->exit_work, ~WF_WORK_SIGNAL);
 	wf_signal_entry_drain(t->carrier, t);
 	wf_cancel_kick(t, uc);
-	/* The thread reads the signalfd on its carrier, so its call has to
-	 * end. */
+	/* Ends the system call if t reads a signalfd on its carrier and has a
+	 * signal for it. */
 	if (wf_signalfd_is_due(t))
 		wf_arch_uc_set_eintr(uc);
 	while (wf_deliver_is_due(t) &&
@@ -305,18 +322,20 @@ void wf_signal_entry_at_exit(struct wf_thread *t)
 				hand_to_kernel(t);
 			return;
 		}
-		/* Also while t holds signals back: the mask has to open
-		 * again. */
+		/* Drains the slot even while t holds signals back, since the
+		 * mask has to open again. */
 		wf_signal_entry_drain(c, t);
 		wf_carrier_set_mask(c, t->sigmask);
 		if (wf_load_relaxed(&c->signal_slot.nr) != 0)
 			continue;
 		if (!wf_deliver_is_due(t) && !wf_cancel_is_here(t, 0))
 			return;
-		t->takes_signal = true; /* SIGNAL_ENTRY-3 */
+		/* SIGNAL_ENTRY-3: the handler may run */
+		t->takes_signal = true;
 		wf_compiler_barrier();
 		wf_os_signal_self(wf_load_relaxed(&c->tid), WF_PREEMPT_SIGNAL);
-		/* The handler has run; t may be on another carrier now. */
+		/* By now the handler has run, and t may be on another
+		 * carrier. */
 		wf_compiler_barrier();
 		t->takes_signal = false;
 		wf_runtime_enter();

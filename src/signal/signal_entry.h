@@ -17,8 +17,9 @@
 #include "sched/vp.h"
 
 /*
- * True if the interrupted instruction has raised the signal. A code above 0 is
- * not enough: signals of timers and of ended children have that, too.
+ * True if an instruction of the interrupted thread has raised the signal. A
+ * code above 0 does not show that: signals of timers and of ended children have
+ * one, too.
  */
 bool wf_signal_entry_is_fault(int sig, const siginfo_t *info);
 
@@ -29,15 +30,15 @@ bool wf_signal_entry_is_fault(int sig, const siginfo_t *info);
 void wf_signal_entry(int sig, siginfo_t *info, void *ucontext);
 
 /*
- * In the handler of WF_PREEMPT_SIGNAL: delivers the signals that are due for t,
- * if a handler may be entered on uc. Does not return if it enters one.
+ * Delivers the signals that are due for t, if a handler may be entered on uc.
+ * Does not return if it enters one. The handler of WF_PREEMPT_SIGNAL calls it.
  */
 void wf_signal_entry_kick(struct wf_thread *t, ucontext_t *uc);
 
 /*
- * No handler of the program's has to run on uc, which a handler of weft's has
- * interrupted. Makes a system call in the program's code start again. A call in
- * weft's or libc's code ends with EINTR, and its caller checks for work.
+ * Called when a handler of weft's has interrupted uc and no handler of the
+ * program's runs. Makes a system call in the program's code start again. A call
+ * in weft's or libc's code ends with EINTR, and its caller checks for work.
  */
 void wf_signal_entry_restart_call(ucontext_t *uc);
 

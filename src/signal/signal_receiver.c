@@ -87,32 +87,39 @@
 #include "signal/posix_timer.h"
 
 enum {
-	WAITED_FOR = 2, /* is_busy */
-	/* Programs do not use it. A real-time signal, as weft's, cannot be sent
-	 * when the limit of queued signals is reached (RLIMIT_SIGPENDING); a
-	 * standard signal can. */
+	WAITED_FOR = 2, /* value of is_busy */
+	/* The signal that wakes the receiver. Programs do not use it. weft's
+	 * own signal, a real-time signal, cannot be sent when the limit of
+	 * queued signals is reached (RLIMIT_SIGPENDING); a standard signal
+	 * can. */
 	POKE_SIGNAL = SIGSTKFLT,
 	POKE_AGAIN_NS = 10 * 1000 * 1000,
 	DOZE_NS = 10 * 1000 * 1000,
-	/* SIGNAL_RECEIVER-9: the number of CPU pauses. */
+	/* For how many CPU pauses a carrier polls `taken`
+	 * (SIGNAL_RECEIVER-9). */
 	POLLS = 8,
 	POLLS_WHILE_TAKEN = 1000,
 };
 
-static _Atomic uint64_t want;	/* SIGNAL_RECEIVER-1 */
+/* signals that threads take: SIGNAL_RECEIVER-1 */
+static _Atomic uint64_t want;
 static _Atomic uint64_t armed;	/* SIGNAL_RECEIVER-4; the receiver stores it */
 static _Atomic uint64_t opened; /* SIGNAL_RECEIVER-5; the receiver stores it */
 static _Atomic bool is_dozing;	/* SIGNAL_RECEIVER-7; the receiver stores it */
 /* SIGNAL_RECEIVER-3: 0, 1, or WAITED_FOR if threads wait for 0 */
 _Atomic uint32_t wf_signal_receiver_is_busy;
-static _Atomic uint32_t nr_turns; /* futex: counts the loops of run */
+/* futex: how often the receiver has begun anew in run */
+static _Atomic uint32_t nr_turns;
 static _Atomic int tid;
 static struct wf_thread self;
 static siginfo_t
-	taken; /* SIGNAL_RECEIVER-9; si_signo 0: no signal. Written by the
-		* kernel and the receiver */
+	/* signal that the receiver has taken; si_signo 0: none. Written by the
+	 * kernel and the receiver; SIGNAL_RECEIVER-9 */
+	taken;
 
-/* SIGNAL_RECEIVER-8; 0 if a signalfd shows the signal. */
+/*
+ * Returns the bit of SIGSTKFLT, or 0 if a signalfd shows it. SIGNAL_RECEIVER-8
+ */
 static uint64_t poke_bit(void)
 {
 	return WF_SIGNAL_BIT(POKE_SIGNAL) & ~atomic_load(&wf_routing_shown);
@@ -124,14 +131,17 @@ static uint64_t may_open(uint64_t set)
 					  wf_load_acquire(&wf_action_halts));
 }
 
-/* The signals that the receiver takes, and those that its mask lets through. */
+/*
+ * wait: the signals that the receiver takes. open: those that its mask lets
+ * through.
+ */
 struct ways {
 	uint64_t wait, open;
 };
 
 static struct ways choose(void)
 {
-	uint64_t poke = poke_bit(); /* first */
+	uint64_t poke = poke_bit(); /* read before `want` */
 	uint64_t set = wf_load_acquire(&want), open = may_open(set);
 
 	return (struct ways){
@@ -140,12 +150,17 @@ static struct ways choose(void)
 	};
 }
 
-/* SIGNAL_RECEIVER-4, SIGNAL_RECEIVER-5. `mask` is the set that is open now. */
+/*
+ * Decides which signals the receiver takes and lets through in the next turn,
+ * and announces that. `mask` is the set that is open now. SIGNAL_RECEIVER-4,
+ * SIGNAL_RECEIVER-5
+ */
 static struct ways arm(uint64_t mask)
 {
 	struct ways now, again = choose();
 
-	wf_store_relaxed(&is_dozing, false); /* SIGNAL_RECEIVER-7 */
+	/* SIGNAL_RECEIVER-7: before `want` */
+	wf_store_relaxed(&is_dozing, false);
 	do {
 		now = again;
 		wf_store_relaxed(&armed, now.wait | now.open | mask);
@@ -166,7 +181,10 @@ static struct ways arm(uint64_t mask)
 	return now;
 }
 
-/* Handles weft's signal: of a timer, of another process, or of a broadcast. */
+/*
+ * Handles weft's own signal: from a timer, from another process, or of a
+ * broadcast.
+ */
 static void answer(siginfo_t *info)
 {
 	const union sigval asked = info->si_value;
@@ -185,7 +203,10 @@ static void answer(siginfo_t *info)
 		wf_other_process_answer(asked, t != NULL && err != -ESRCH);
 }
 
-/* Under a limit the kernel may send the signal without the sender's pid. */
+/*
+ * True if the signal only wakes the receiver. When its queue is full the kernel
+ * may send a signal without the sender's pid.
+ */
 static bool is_poke(const siginfo_t *info)
 {
 	return info->si_signo == POKE_SIGNAL &&
@@ -193,7 +214,10 @@ static bool is_poke(const siginfo_t *info)
 		(info->si_code == SI_TKILL && info->si_pid == wf_os_getpid()));
 }
 
-/* SIGNAL_RECEIVER-9 */
+/*
+ * Returns the word where the kernel puts the number of a taken signal.
+ * SIGNAL_RECEIVER-9
+ */
 static _Atomic int *taken_signal(void)
 {
 	return (_Atomic int *)&taken.si_signo;
@@ -201,7 +225,8 @@ static _Atomic int *taken_signal(void)
 
 static void hand_on(const siginfo_t *info)
 {
-	atomic_exchange(&wf_signal_receiver_is_busy, 1); /* SIGNAL_RECEIVER-3 */
+	/* SIGNAL_RECEIVER-3: has taken a signal */
+	atomic_exchange(&wf_signal_receiver_is_busy, 1);
 	wf_routing_to_process(&self, info, NULL);
 	wf_store_relaxed(taken_signal(), 0);
 	if (atomic_exchange(&wf_signal_receiver_is_busy, 0) == WAITED_FOR)
@@ -228,7 +253,7 @@ static long take(uint64_t set, siginfo_t *ret_info)
 }
 
 /*
- * Ends the receiver, with all signals blocked and none taken:
+ * Ends the receiver. All signals are blocked before, and none is taken:
  * SIGNAL_RECEIVER-4, SIGNAL_RECEIVER-5.
  */
 static WF_NORETURN void end(void)
@@ -245,7 +270,8 @@ static void run(void *arg)
 {
 	struct ways ways = { .open = 0 };
 
-	wf_os_set_signal_mask(UINT64_MAX); /* SIGNAL_RECEIVER-2 */
+	/* SIGNAL_RECEIVER-2: no handler runs here */
+	wf_os_set_signal_mask(UINT64_MAX);
 	for (;;) {
 		siginfo_t info;
 		long sig;
@@ -262,8 +288,8 @@ static void run(void *arg)
 }
 
 /*
- * The receiver has its name from the start: a process that knows a thread's id
- * may search for the receiver at any time.
+ * Gives the receiver its name from the start: a process that knows a thread's
+ * id may search for the receiver at any time.
  */
 int wf_signal_receiver_start(void)
 {
@@ -285,13 +311,14 @@ void wf_signal_receiver_rearm(void)
 }
 
 /*
- * Pokes for signals that the receiver does not take, or does not let through.
+ * Pokes the receiver because of `set`, signals that it does not take or does
+ * not let through yet.
  */
 static void poke_for(uint64_t set)
 {
 	uint64_t halts = set & wf_load_relaxed(&wf_action_halts);
 
-	/* SIGNAL_RECEIVER-7 */
+	/* SIGNAL_RECEIVER-7: while it dozes it checks again by itself. */
 	if (set != 0 && (set != halts || !atomic_load(&is_dozing)))
 		wf_signal_receiver_rearm();
 }
@@ -336,7 +363,8 @@ void wf_signal_receiver_shrink(uint64_t set)
 }
 
 /*
- * Makes the receiver arm again. It has begun once nr_turns is no longer `turn`.
+ * Pokes the receiver and waits until its next turn has begun: until nr_turns
+ * differs from `turn`.
  */
 static void await_turn(uint32_t turn)
 {
@@ -351,7 +379,7 @@ void wf_signal_receiver_leave_to_kernel(uint64_t set)
 		uint64_t left = wf_routing_without_takers(set);
 
 		wf_signal_receiver_shrink(left);
-		wf_fence_seq_cst(); /* SIGNAL_RECEIVER-4 */
+		wf_fence_seq_cst(); /* SIGNAL_RECEIVER-4: before `armed` */
 		if ((left & ~poke_bit() & ~wf_dump_signal_bit() &
 		     wf_load_acquire(&armed)) == 0)
 			return;
@@ -380,7 +408,8 @@ uint64_t wf_signal_receiver_closing(const struct wf_thread *t, uint64_t set)
 	set &= wf_load_relaxed(&opened) &
 	       wf_load_relaxed(&wf_routing_first_mask);
 	if (t->is_first && set != 0)
-		wf_os_pass_barrier(); /* SIGNAL_RECEIVER-6 */
+		/* SIGNAL_RECEIVER-6: before the other threads' masks */
+		wf_os_pass_barrier();
 	return set;
 }
 

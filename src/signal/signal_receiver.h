@@ -17,46 +17,51 @@
 
 /* Starts the receiver; it takes no signal yet. Returns 0 or -errno. */
 int wf_signal_receiver_start(void);
-/* Ends it before a new start. Returns as wf_service_dismiss does. */
+/*
+ * Ends the receiver before the runtime starts anew. Returns as
+ * wf_service_dismiss does.
+ */
 bool wf_signal_receiver_dismiss(void);
 void wf_signal_receiver_fork_child(void);
 
 /*
- * Some thread waits for the signals in set from now on, or, with
- * wf_signal_receiver_open, does not block them. Any thread may call it;
- * in_runtime set.
+ * want: some thread waits for the signals in set from now on. open: some thread
+ * does not block them from now on. Any thread may call these; in_runtime set.
  */
 void wf_signal_receiver_want(uint64_t set);
 void wf_signal_receiver_open(uint64_t set);
-/* The signals that t may take from the kernel in the receiver's place. */
+/*
+ * Returns the signals that t may take from the kernel instead of the receiver.
+ */
 uint64_t wf_signal_receiver_takes_for(const struct wf_thread *t);
-/* The signals that the receiver takes, or is about to take. */
+/* Returns the signals that the receiver takes, or is about to take. */
 uint64_t wf_signal_receiver_takes(void);
 /*
- * The signals of set, which a thread is opening, that the receiver does not
- * take yet.
+ * Returns the signals of set, which a thread is opening, that the receiver does
+ * not take yet.
  */
 uint64_t wf_signal_receiver_unwanted(uint64_t set);
 /*
- * No thread takes these signals: the receiver stops taking them at its next
- * turn.
+ * Called when no thread takes the signals of set: the receiver stops taking
+ * them at its next turn.
  */
 void wf_signal_receiver_shrink(uint64_t set);
 /*
- * The same for those of set that no thread takes, but waits: when it returns,
- * the receiver does not take them. The caller then checks again for threads
- * that take them.
+ * As wf_signal_receiver_shrink, for those of set that no thread takes, but
+ * waits: when this returns, the receiver does not take them. The caller then
+ * checks again for threads that take them.
  */
 void wf_signal_receiver_leave_to_kernel(uint64_t set);
 
 /*
- * The signals that the receiver's mask lets through, now or in its next turn.
- * By default they stop or end the process, so the receiver does not take them.
+ * Returns the signals that the receiver's mask lets through, now or in its next
+ * turn. By default they stop or end the process, so the receiver does not take
+ * them.
  */
 uint64_t wf_signal_receiver_opens(void);
 /*
- * t has just blocked set. Returns those signals of set that the receiver's mask
- * lets through, and that perhaps no other thread takes.
+ * Called when t has just blocked set. Returns those signals of set that the
+ * receiver's mask lets through, and that perhaps no other thread takes.
  */
 uint64_t wf_signal_receiver_closing(const struct wf_thread *t, uint64_t set);
 /*
@@ -65,13 +70,14 @@ uint64_t wf_signal_receiver_closing(const struct wf_thread *t, uint64_t set);
  */
 void wf_signal_receiver_close(uint64_t set);
 /*
- * Makes the receiver, if there is one, choose anew which signals to take:
- * wf_action_halts has grown.
+ * Makes the receiver, if there is one, choose again which signals to take.
+ * Called when wf_action_halts has grown.
  */
 void wf_signal_receiver_rearm(void);
 
 /*
- * Waits until the receiver has handed on the signal that it has taken, if any.
+ * settle: waits until the receiver has handed on the signal that it has taken,
+ * if any. is_busy is not 0 while there is one.
  */
 extern _Atomic uint32_t wf_signal_receiver_is_busy;
 void wf_signal_receiver_settle_slow(void);
@@ -81,12 +87,12 @@ static inline void wf_signal_receiver_settle(void)
 		wf_signal_receiver_settle_slow();
 }
 /*
- * The same for a carrier that has slept and has just opened its mask. The
- * receiver may have taken a signal that it has not reported yet.
+ * As settle, for a carrier that has slept and has just opened its mask. The
+ * receiver may have taken a signal and not yet set is_busy.
  */
 void wf_signal_receiver_await_taken(void);
 
-/* The receiver's thread id; 0 until it has started. */
+/* Returns the receiver's kernel thread id; 0 until it has started. */
 int wf_signal_receiver_tid(void);
 
 #endif

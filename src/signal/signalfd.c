@@ -47,12 +47,13 @@ void wf_signalfd_begin(uint64_t set)
 
 	wf_store_relaxed(&t->signal_word, WF_SIGNAL_WORD_READS);
 	wf_store_relaxed(&t->sigwait_set, set);
-	wf_fence_seq_cst(); /* ROUTING-2 */
+	wf_fence_seq_cst(); /* ROUTING-2: set, then check the queue */
 }
 
 void wf_signalfd_before_wait(void)
 {
-	atomic_fetch_or(&wf_self->exit_work, WF_WORK_SIGNAL); /* SIGNALFD-1 */
+	/* SIGNALFD-1: checks at the next wait */
+	atomic_fetch_or(&wf_self->exit_work, WF_WORK_SIGNAL);
 }
 
 bool wf_signalfd_is_due(struct wf_thread *t)
@@ -84,7 +85,7 @@ bool wf_signalfd_resume(struct wf_thread *t, uint64_t set)
 		return false;
 	wf_store_relaxed(&t->signal_word, WF_SIGNAL_WORD_READS);
 	wf_store_relaxed(&t->sigwait_set, set);
-	wf_fence_seq_cst(); /* ROUTING-2 */
+	wf_fence_seq_cst(); /* ROUTING-2: set, then check the queue */
 	return wf_signalfd_is_due(t);
 }
 

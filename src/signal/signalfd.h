@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads a signalfd. The kernel gives signals to the process; a queue of weft's
- * has those to the calling thread.
+ * Reads a signalfd. The kernel has the signals to the process, and a queue of
+ * weft's has those to the calling thread.
  *
  *     wf_signalfd_begin(set);
  *     if (!wf_signalfd_take(set, &info)) {
@@ -11,7 +11,7 @@
  *     if (wf_signalfd_end(set) && n == -EINTR)
  *             begin again
  *
- * in_runtime 0 unless the comment says otherwise; the caller has a carrier.
+ * in_runtime is 0 unless a comment says otherwise; the caller has a carrier.
  */
 #ifndef WEFT_SIGNAL_SIGNALFD_H
 #define WEFT_SIGNAL_SIGNALFD_H
@@ -23,17 +23,19 @@
 #include "sched/thread.h"
 
 /*
- * The signals of `mask` that the descriptor shows: those that the caller
- * blocks, since handlers take the rest.
+ * Returns the signals of `mask` that the descriptor shows. These are the ones
+ * that the caller blocks, since handlers take the rest.
  */
 uint64_t wf_signalfd_set(uint64_t mask);
 
 /* Takes a signal of set that weft has queued for the caller or the process. */
 bool wf_signalfd_take(uint64_t set, siginfo_t *ret_info);
 
-/* From here on a signal of set ends the caller's wait with -EINTR. */
+/* From this call on a signal of set ends the caller's wait with -EINTR. */
 void wf_signalfd_begin(uint64_t set);
-/* No signal was there: call it just before the system call that may wait. */
+/*
+ * Called when no signal was there, just before the system call that may wait.
+ */
 void wf_signalfd_before_wait(void);
 /*
  * True if t, the caller, reads a signalfd and a signal for it is queued.
@@ -41,18 +43,19 @@ void wf_signalfd_before_wait(void);
  */
 bool wf_signalfd_is_due(struct wf_thread *t);
 /*
- * Ends what wf_signalfd_begin began. True if weft has queued a signal of set.
+ * Ends what wf_signalfd_begin began. Returns true if weft has queued a signal
+ * of set.
  */
 bool wf_signalfd_end(uint64_t set);
 
 /*
- * t, the caller, enters a handler. Returns the set of the read that the handler
- * interrupts, or 0. in_runtime set.
+ * Called when t, the caller, enters a handler. Returns the set of the signalfd
+ * read that the handler interrupts, or 0. in_runtime set.
  */
 uint64_t wf_signalfd_suspend(struct wf_thread *t);
 /*
- * The handler returns to the read. True if a signal of set is queued.
- * in_runtime set.
+ * Called when the handler returns to the read. Returns true if a signal of set
+ * is queued. in_runtime set.
  */
 bool wf_signalfd_resume(struct wf_thread *t, uint64_t set);
 

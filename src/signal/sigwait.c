@@ -73,7 +73,7 @@ void wf_signal_take_preceding(void)
 	wf_runtime_leave(t);
 }
 
-/* SIGWAIT-2; true if a signal is there already. */
+/* Begins the wait (SIGWAIT-2). Returns true if a signal is there already. */
 static bool begin(struct wf_thread *t, uint64_t set, siginfo_t *ret_info)
 {
 	if (wf_sigqueue_take(&t->sigqueue, set, ret_info))
@@ -94,12 +94,16 @@ void wf_signal_wait_ended(struct wf_thread *t)
 	if (wf_load_relaxed(&t->sigwait_set) == 0)
 		return;
 	wf_store_relaxed(&t->sigwait_set, 0);
-	wf_store_relaxed(&t->signal_word, 1); /* SIGWAIT-5 */
+	/* SIGWAIT-5: ends an outer wait, too */
+	wf_store_relaxed(&t->signal_word, 1);
 	atomic_fetch_sub(&wf_routing_nr_waiters, 1);
 	wf_fence_seq_cst();
 }
 
-/* SIGWAIT-3 */
+/*
+ * Ends the wait: clears the set, then checks the queue once more. Returns true
+ * if there is a signal. SIGWAIT-3
+ */
 static bool end(struct wf_thread *t, uint64_t set, bool has_one,
 		siginfo_t *ret_info)
 {
@@ -112,8 +116,9 @@ static bool end(struct wf_thread *t, uint64_t set, bool has_one,
 }
 
 /*
- * Foreign threads wait in libc's functions, so that they can be cancelled. A
- * thread that makes a system call directly has no cancellation point here.
+ * Converts the result of libc's function. Foreign threads wait in such
+ * functions, so that they can be cancelled. A thread that makes a system call
+ * directly has no cancellation point here.
  */
 static int wait_result(int rc)
 {
@@ -173,13 +178,17 @@ int wf_signal_wait(uint64_t set, siginfo_t *ret_info, int64_t deadline_ns)
 
 /* --- sigsuspend --------------------------------------------------------- */
 
-/* Restores the mask from before, unless a handler has run and restored it. */
+/*
+ * Restores the mask from before sigsuspend, unless a handler has run, after
+ * which it was restored.
+ */
 static bool take_back(struct wf_thread *t)
 {
 	if (!*(volatile bool *)&t->is_suspended)
 		return false;
 	t->is_suspended = false;
-	wf_store_relaxed(&t->signal_word, 1); /* SIGWAIT-5 */
+	/* SIGWAIT-5: ends an outer wait, too */
+	wf_store_relaxed(&t->signal_word, 1);
 	wf_mask_change(SIG_SETMASK, &t->suspended_mask, NULL);
 	return true;
 }

@@ -22,14 +22,17 @@
 
 static const char name[] = "[stack]\n";
 
-/* The current line of /proc/self/maps, read byte by byte. */
+/* The line of /proc/self/maps that is being read, byte by byte. */
 struct line {
 	unsigned int nr_spaces;
 	bool has_code;
 	char tail[sizeof(name) - 1];
 };
 
-/* Adds a byte. True at the end of the line of the first thread's stack. */
+/*
+ * Adds a byte to the line. Returns true at the end of the line of the first
+ * thread's stack.
+ */
 static bool add(struct line *l, char c)
 {
 	memmove(l->tail, l->tail + 1, sizeof(l->tail) - 1);
@@ -69,7 +72,10 @@ static bool first_has_code(void)
 	return is_found && l.has_code;
 }
 
-/* Stacks that are about to be exchanged run no code. */
+/*
+ * Makes the stack at addr executable; false if addr is on no stack. Two threads
+ * may be about to exchange their stacks, but they run no code on these then.
+ */
 static bool allow(uintptr_t addr)
 {
 	uint32_t nr = wf_table_high();

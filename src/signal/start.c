@@ -30,8 +30,8 @@
 #include "wait/ufutex_internal.h"
 
 /*
- * At a cancellation point the wait's result ends the thread, elsewhere the
- * runtime's exit does (CANCEL-2).
+ * True if a cancellation has to end t's wait. At a cancellation point the
+ * wait's result then ends the thread, elsewhere the runtime's exit (CANCEL-2).
  */
 static bool is_cancelled(const struct wf_thread *t)
 {
@@ -84,9 +84,9 @@ void wf_signal_convert(uint64_t mask)
 }
 
 /*
- * All signals are blocked, and sigtimedwait takes signals of the thread before
- * those of the process. The monitor runs already, and may have sent the thread
- * weft's signal.
+ * All signals are blocked. sigtimedwait takes signals of the thread before
+ * those of the process. It may also take weft's own signal, since the monitor
+ * runs already and may have sent it.
  */
 void wf_signal_adopt_pending(struct wf_thread *t)
 {
@@ -110,14 +110,15 @@ void wf_signal_fork_prepare(void)
 {
 	struct wf_carrier *c = wf_self != NULL ? wf_self->carrier : NULL;
 
-	/* The child has the parent's handlers and no carriers yet. */
+	/* In a child: it has the parent's handlers and no carriers yet. */
 	if (c == NULL)
 		return;
 	c->kernel_mask = WF_MASK_UNKNOWN;
 	wf_os_set_signal_mask(UINT64_MAX);
 	wf_store_relaxed(&c->is_kicked, false);
 	wf_store_relaxed(&c->is_forking, true);
-	wf_os_set_signal_mask(~WF_PREEMPT_BIT); /* preempt.c, PREEMPT-6 */
+	/* open during fork: preempt.c, PREEMPT-6 */
+	wf_os_set_signal_mask(~WF_PREEMPT_BIT);
 }
 
 void wf_signal_fork_parent(void)
@@ -128,8 +129,8 @@ void wf_signal_fork_parent(void)
 
 	if (c == NULL)
 		return;
-	/* With all signals blocked, no handler has moved the thread or filled
-	 * the slot. */
+	/* Blocks all signals: from here on no handler can move the thread or
+	 * fill the slot. */
 	wf_os_set_signal_mask(UINT64_MAX);
 	wf_store_relaxed(&c->is_forking, false);
 	is_kicked = wf_load_relaxed(&c->is_kicked);
@@ -152,7 +153,10 @@ void wf_signal_restore(const struct wf_thread *t)
 	wf_os_set_signal_mask(t->sigmask);
 }
 
-/* The parent may have forked in a handler, in the middle of these waits. */
+/*
+ * Ends the waits for signals that t was in, in a fork child: the parent may
+ * have forked in a handler that interrupted them.
+ */
 static void reset_waits(struct wf_thread *t)
 {
 	wf_store_relaxed(&t->sigwait_set, 0);
@@ -168,7 +172,7 @@ void wf_signal_fork_child(struct wf_thread *t, bool has_own_actions)
 {
 	wf_sigqueue_fork_child();
 	if (t != NULL) {
-		/* The pending signals are the parent's. */
+		/* The pending signals belong to the parent. */
 		memset(&t->sigqueue, 0, sizeof(t->sigqueue));
 		reset_waits(t);
 		wf_signal_thread_init(t);
@@ -232,8 +236,8 @@ void wf_signal_exec_begin(struct wf_thread *t)
 }
 
 /*
- * Takes the signals back at once. From here on the thread may continue on
- * another carrier, and another thread of this carrier would get them.
+ * Takes the signals back at once. Later the thread may run on another carrier,
+ * and another thread of this carrier would get them.
  */
 void wf_signal_exec_failed(struct wf_thread *t)
 {
@@ -265,9 +269,9 @@ static WF_NOINLINE void empty(struct wf_thread *me, struct wf_thread *t)
 }
 
 /*
- * Leaves the rest of the queue unchanged. A sender that has found the slot's
- * last thread may hold the lock just now, or have put a signal since (ROUTING-5
- * in routing.c).
+ * Does not touch the queue's lock and list. A sender that found the slot's last
+ * thread may hold the lock just now, or have put a signal since (ROUTING-5 in
+ * routing.c).
  */
 WF_LINK_INLINE void wf_signal_thread_init(struct wf_thread *t)
 {
@@ -279,9 +283,9 @@ WF_LINK_INLINE void wf_signal_thread_init(struct wf_thread *t)
 }
 
 /*
- * True if signals are closed on c: a signal that arrived during the start of
- * the thread waits in the carrier's slot. The mask stays closed until the slot
- * is drained.
+ * True if signals are closed on c: one arrived during the start of the thread
+ * and waits in the carrier's slot. The mask stays closed until the slot is
+ * drained.
  */
 static bool is_closed(const struct wf_carrier *c)
 {
@@ -306,8 +310,9 @@ void wf_signal_thread_begin(struct wf_thread *t)
 static WF_NOINLINE void end_taking(struct wf_thread *t, uint64_t taken)
 {
 	wf_fence_seq_cst();
-	/* Once another thread has noticed that the last taker has ended, the
-	 * kernel must not find the signal open on the carrier. */
+	/* Closes the carrier's mask: another thread may have noticed that the
+	 * last thread that takes a signal has ended. From then on the kernel
+	 * must not find the signal open here. */
 	if (wf_routing_without_takers(taken) != 0)
 		wf_carrier_set_mask(t->carrier, UINT64_MAX);
 	wf_routing_closed(t, taken);
