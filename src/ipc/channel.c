@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sending and receiving on a channel. A sender claims a slot, copies the
- * message and publishes it. A receiver copies the message out, and waits if
- * there is none.
+ * Sending and receiving on a channel. A sender claims a slot of the queue,
+ * copies the message into it and publishes it. A receiver copies the message
+ * out, and waits if there is none.
  *
- * A received message stays in its slot until the next call for this end. So a
+ * A received message stays in its slot until the receiver's next call. So a
  * reply that the program sends first does not wait for the slot's cache line,
  * which the sender's CPU has. The queue has one more slot for that.
  */
@@ -34,9 +34,7 @@ static int deadline_of(const struct timespec *ts, int64_t *ret_ns)
 	return 0;
 }
 
-/*
- * Sending.
- */
+/* Checks that the caller may send. Returns 0 or -Exxx. */
 
 static int sender_check(const struct weft_channel *c)
 {
@@ -45,7 +43,7 @@ static int sender_check(const struct weft_channel *c)
 	return c->is_held ? -EBUSY : 0;
 }
 
-/* Claims a slot to write, and waits for it. */
+/* Claims a slot to write; waits until one is free, or the deadline. */
 static int claim(struct weft_channel *c, int64_t deadline_ns)
 {
 	for (unsigned int i = 0;; i++) {
@@ -62,7 +60,9 @@ static int claim(struct weft_channel *c, int64_t deadline_ns)
 	}
 }
 
-/* Called after the last of one or several messages was published. */
+/*
+ * Called when one or several messages have been published: wakes the receiver.
+ */
 static void sent(struct weft_channel *c)
 {
 	wf_channel_ring_receiver(c);
@@ -131,7 +131,8 @@ static int send_batch(struct weft_channel *c, const struct iovec *messages,
 		}
 		rc = claim(c, WF_CHANNEL_TRY);
 		if (rc == -EAGAIN) {
-			wf_channel_ring_receiver(c); /* to make room */
+			/* makes the receiver free slots */
+			wf_channel_ring_receiver(c);
 			rc = claim(c, deadline_ns);
 		}
 		if (rc == 0)
@@ -178,7 +179,7 @@ int weft_channel_reserve_until(struct weft_channel *c, void **ret_room,
 	return 0;
 }
 
-/* Returns 0 if a slot is reserved. */
+/* Returns 0 if the caller has reserved a slot, else -Exxx. */
 static int held_check(const struct weft_channel *c)
 {
 	int rc = sender_check(c);
@@ -209,13 +210,11 @@ int weft_channel_abandon(struct weft_channel *c)
 		return -rc;
 	c->is_held = false;
 	rc = wf_channel_queue_give_up(&c->queue);
-	sent(c); /* messages of other senders may be behind it */
+	sent(c); /* the receiver may be waiting for messages behind this one */
 	return -rc;
 }
 
-/*
- * Receiving.
- */
+/* Checks that the caller may receive. Returns 0 or -Exxx. */
 
 static int receiver_check(const struct weft_channel *c)
 {
@@ -232,7 +231,10 @@ static bool free_taken(struct weft_channel *c)
 	return true;
 }
 
-/* Returns the next message, in place, and waits for it. */
+/*
+ * Returns the next message, in its slot; waits until there is one, or the
+ * deadline.
+ */
 static int poll_message(struct weft_channel *c, const void **ret_message,
 			uint32_t *ret_size, int64_t deadline_ns)
 {
@@ -247,7 +249,7 @@ static int poll_message(struct weft_channel *c, const void **ret_message,
 			return rc;
 		if (c->queue.position != position)
 			wf_channel_ring_senders(
-				c); /* abandoned slots are free */
+				c); /* abandoned slots were freed */
 		rc = wf_channel_wait(c, word, deadline_ns, i);
 		if (rc != 0)
 			return rc;
@@ -273,7 +275,7 @@ static int take(struct weft_channel *c, void *buffer, size_t capacity,
 	return 0;
 }
 
-/* Frees the message received before, and wakes senders. */
+/* Frees the slot of the message received before, and wakes senders. */
 static int begin_receive(struct weft_channel *c)
 {
 	int rc = receiver_check(c);

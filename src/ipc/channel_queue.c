@@ -36,7 +36,10 @@
 
 #include "arch/arch.h"
 
-/* A sender that loses this often reads a tail that a hostile peer forges. */
+/*
+ * After so many lost races a sender returns -EPROTO: a hostile peer forges the
+ * tail.
+ */
 #define CLAIM_TRIES 1000000
 
 uint32_t wf_channel_slots_for(uint32_t messages)
@@ -94,7 +97,7 @@ int wf_channel_shape_read(const void *memory, uint64_t bytes,
 			  struct wf_channel_shape *ret_shape)
 {
 	/*
-	 * volatile: each field is read once, since other processes may write
+	 * volatile: reads each field once, since other processes may write
 	 * meanwhile. CHANNEL_QUEUE-4
 	 */
 	const volatile struct wf_channel_header *header = memory;
@@ -118,7 +121,7 @@ static struct wf_channel_slot *slot_at(const struct wf_channel_queue *r,
 				       uint64_t position)
 {
 	uint64_t index = position &
-			 (r->shape.nr_slots - 1); /* CHANNEL_QUEUE-4 */
+			 (r->shape.nr_slots - 1); /* CHANNEL_QUEUE-4: masked */
 
 	return (struct wf_channel_slot *)(r->slots + index * r->stride);
 }
@@ -128,7 +131,7 @@ static uint64_t plus(uint64_t position, uint64_t nr)
 	return (position + nr) & WF_SLOT_POSITION_MASK;
 }
 
-/* Does the slot of `position` still have the message of the last round? */
+/* True if the slot of `position` still has the message of the round before. */
 static bool is_full(const struct wf_channel_queue *r, uint64_t word,
 		    uint64_t position)
 {
@@ -137,7 +140,7 @@ static bool is_full(const struct wf_channel_queue *r, uint64_t word,
 		       position;
 }
 
-/* Has the slot this word when `position` is the next to be written? */
+/* True if `word` shows that `position` is the next to be written. */
 static bool is_tail(const struct wf_channel_queue *r, uint64_t word,
 		    uint64_t position)
 {
@@ -145,7 +148,9 @@ static bool is_tail(const struct wf_channel_queue *r, uint64_t word,
 	       is_full(r, word, position);
 }
 
-/* Is the position claimed already, or even freed again? */
+/*
+ * True if `word` shows that the position has been claimed, or even freed again.
+ */
 static bool is_past(const struct wf_channel_queue *r, uint64_t word,
 		    uint64_t position)
 {
@@ -154,7 +159,10 @@ static bool is_past(const struct wf_channel_queue *r, uint64_t word,
 		       plus(position, r->shape.nr_slots);
 }
 
-/* CHANNEL_QUEUE-3: goes from the hint up to the end's first position. */
+/*
+ * Goes up from the hint to the first position of this end, and stores it.
+ * CHANNEL_QUEUE-3
+ */
 static int recover(struct wf_channel_queue *r, bool is_sender, uint64_t hint)
 {
 	uint64_t position = hint & WF_SLOT_POSITION_MASK;
@@ -211,8 +219,8 @@ void *wf_channel_queue_room(const struct wf_channel_queue *r)
 }
 
 /*
- * Claims the slot at the tail, with the word `word`, or advances a tail that is
- * too low. -EAGAIN: the caller may try again.
+ * Claims the slot at the tail, with the word `word`; or advances a tail that is
+ * too low. Returns 0 or an error; -EAGAIN: the caller may try again.
  */
 static int claim_at(struct wf_channel_queue *r, uint64_t tail, uint64_t word)
 {
@@ -222,13 +230,14 @@ static int claim_at(struct wf_channel_queue *r, uint64_t tail, uint64_t word)
 		uint64_t claimed =
 			wf_channel_slot_word(tail, r->sender, WF_SLOT_CLAIMED);
 
-		/* CHANNEL_QUEUE-2 */
+		/* CHANNEL_QUEUE-2: fails if another sender has claimed the
+		 * slot. */
 		if (!wf_cas_acq_rel(wf_channel_queue_word(r), &word, claimed))
 			return -EAGAIN;
 		wf_cas_acq_rel(&r->header->tail, &hint, plus(tail, 1));
 		return 0;
 	}
-	if (is_past(r, word, tail)) /* CHANNEL_QUEUE-3 */
+	if (is_past(r, word, tail)) /* CHANNEL_QUEUE-3: the tail is too low */
 		wf_cas_acq_rel(&r->header->tail, &hint, plus(tail, 1));
 	else if (wf_load_relaxed(&r->header->tail) == tail)
 		return -EPROTO;
@@ -262,7 +271,8 @@ int wf_channel_queue_claim(struct wf_channel_queue *r, uint64_t *ret_word)
 {
 	if (wf_channel_queue_is_many(r))
 		return claim_among_many(r, ret_word);
-	/* acquire: pairs with the release in wf_channel_queue_free. */
+	/* acquire: the receiver has read the old message; pairs with the
+	 * release in wf_channel_queue_free. */
 	*ret_word = wf_load_acquire(wf_channel_queue_word(r));
 	if (WF_LIKELY(*ret_word ==
 		      wf_channel_slot_word(r->position, 0, WF_SLOT_FREE)))
@@ -270,7 +280,10 @@ int wf_channel_queue_claim(struct wf_channel_queue *r, uint64_t *ret_word)
 	return is_full(r, *ret_word, r->position) ? -EAGAIN : -EPROTO;
 }
 
-/* Ends the claim of a sender with many senders. */
+/*
+ * Ends this sender's claim in a queue with many senders: the slot gets `state`.
+ * Returns 0, or -EPIPE if the claim was taken away.
+ */
 static int settle(struct wf_channel_queue *r, enum wf_channel_slot_state state)
 {
 	uint64_t mine =
@@ -295,8 +308,10 @@ int wf_channel_queue_publish(struct wf_channel_queue *r, uint32_t size)
 	wf_store_release(&slot->word,
 			 wf_channel_slot_word(r->position, 0, WF_SLOT_FULL));
 	r->position = plus(r->position, 1);
-	wf_store_relaxed(&r->header->tail, r->position); /* CHANNEL_QUEUE-3 */
-	/* The receiver freed the slot, so its CPU has the line: prefetch it. */
+	/* CHANNEL_QUEUE-3: a hint */
+	wf_store_relaxed(&r->header->tail, r->position);
+	/* Prefetches the next slot: the receiver freed it, so the receiver's
+	 * CPU has its cache line. */
 	__builtin_prefetch(slot_at(r, r->position));
 	return 0;
 }
@@ -315,12 +330,15 @@ void wf_channel_queue_abandon_all(struct wf_channel_queue *r)
 		if (wf_channel_slot_state(word) == WF_SLOT_CLAIMED &&
 		    wf_channel_slot_sender(word) == r->sender)
 			wf_cas_acq_rel(at, &word,
-				       /* CHANNEL_QUEUE-2 */
+				       /* CHANNEL_QUEUE-2: if it still is */
 				       word | WF_SLOT_ABANDONED);
 	}
 }
 
-/* The word of the slot at hand when it is free for its next position. */
+/*
+ * Returns the word that the end's slot has when it is free for its next
+ * position.
+ */
 static uint64_t freed(const struct wf_channel_queue *r)
 {
 	return wf_channel_slot_word(plus(r->position, r->shape.nr_slots), 0,
@@ -330,13 +348,14 @@ static uint64_t freed(const struct wf_channel_queue *r)
 static void step(struct wf_channel_queue *r)
 {
 	r->position = plus(r->position, 1);
-	wf_store_relaxed(&r->header->head, r->position); /* CHANNEL_QUEUE-3 */
+	/* CHANNEL_QUEUE-3: a hint */
+	wf_store_relaxed(&r->header->head, r->position);
 }
 
 int wf_channel_queue_peek(struct wf_channel_queue *r, uint64_t *ret_word)
 {
 	for (uint32_t i = 0; i <= r->shape.nr_slots; i++) {
-		/* acquire: pairs with the release in publish. */
+		/* acquire: the message; pairs with the release in publish. */
 		uint64_t word = wf_load_acquire(wf_channel_queue_word(r));
 
 		*ret_word = word;
@@ -375,7 +394,8 @@ void wf_channel_queue_free(struct wf_channel_queue *r)
 
 void wf_channel_queue_skip(struct wf_channel_queue *r, uint64_t word)
 {
-	/* The CAS fails if the number's next owner has abandoned the slot. */
+	/* Fails if the sender number has a new owner, which has abandoned the
+	 * slot. */
 	if (wf_cas_acq_rel(wf_channel_queue_word(r), &word, freed(r)))
 		step(r);
 }

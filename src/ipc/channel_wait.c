@@ -38,12 +38,15 @@
 #include "ipc/peer.h"
 
 #define BELL_WANTED 1U
-/* Polls without and with a pause (about 40 ns) before the clock is read. */
+/*
+ * The first polls, without a pause and then with pauses of about 40 ns, come
+ * before the clock is read.
+ */
 #define HOT_POLLS 300
 #define WARM_POLLS 30
-/* Polls with a yield, each of at least 0.5 us. */
+/* Polls between which the CPU is yielded; each takes at least 0.5 us. */
 #define YIELDS 4
-/* After so many waits in vain the deadline is checked first. */
+/* After so many waits in vain the end checks the deadline before it waits. */
 #define MOST_WAITS 8
 #define SHORT_SLEEP_NS (2000LL * WF_CHANNEL_SPIN_US)
 
@@ -57,7 +60,8 @@ static int64_t now_ns(clockid_t clock)
 
 static bool has_changed(const struct weft_channel *c, uint64_t word)
 {
-	/* acquire: pairs with the releases in channel_queue.c. */
+	/* acquire: the message or the free slot; pairs with the releases in
+	 * channel_queue.c. */
 	return wf_load_acquire(wf_channel_queue_word(&c->queue)) != word;
 }
 
@@ -67,7 +71,7 @@ static _Atomic uint32_t *bell_of(struct weft_channel *c, bool is_sender)
 			   &c->queue.header->message_bell;
 }
 
-/* Did the peer, by its last hint, run on another CPU than the caller? */
+/* True if the peer ran on another CPU than the caller's, by its last hint. */
 static bool is_apart(struct weft_channel *c)
 {
 	_Atomic uint32_t *receiver = &c->queue.header->receiver_cpu;
@@ -94,7 +98,10 @@ static bool poll_hot(const struct weft_channel *c, uint64_t word)
 	return false;
 }
 
-/* Between polls other processes get the CPU, and other threads the VP. */
+/*
+ * Polls, and between polls gives other processes the CPU and other threads the
+ * VP.
+ */
 static bool poll_yielding(const struct weft_channel *c, uint64_t word)
 {
 	for (int i = 0; i < YIELDS; i++) {
@@ -106,7 +113,7 @@ static bool poll_yielding(const struct weft_channel *c, uint64_t word)
 	return false;
 }
 
-/* Polls for a while; true if the slot has changed. */
+/* Polls for a while. Returns true if the slot has changed. */
 static bool spin(struct weft_channel *c, uint64_t word)
 {
 	bool has_let = weft_let_others();
@@ -135,8 +142,8 @@ static struct timespec timespec_of(int64_t ns)
 }
 
 /*
- * Lets the runtime's agents poll. False if no agent polls, or for lack of
- * memory.
+ * Lets the runtime's agents poll. Returns false if no agent polls, or if there
+ * is no memory.
  */
 static bool wait_polled(struct weft_channel *c, uint64_t word, int64_t until_ns)
 {
@@ -151,7 +158,7 @@ static bool wait_polled(struct weft_channel *c, uint64_t word, int64_t until_ns)
 	return rc == 0 || rc == ETIMEDOUT;
 }
 
-/* On weft this call parks the thread. */
+/* Sleeps on the bell. On weft this call parks the thread. */
 static void sleep_until(_Atomic uint32_t *bell, int64_t until_ns)
 {
 	struct timespec until = timespec_of(until_ns);
@@ -177,7 +184,7 @@ void wf_channel_check(struct weft_channel *c, clockid_t clock)
 
 /*
  * Returns why waiting is useless: -EPIPE, -EOWNERDEAD, or -EPROTO if the memory
- * is gone. 0: the end may wait. May free the slot at hand.
+ * is gone. Returns 0 if the end may wait. May free the end's present slot.
  */
 static int verdict(struct weft_channel *c, uint64_t word)
 {
@@ -209,8 +216,8 @@ static void ring_bell(_Atomic uint32_t *bell)
 }
 
 /*
- * Must the end wait? As verdict; *ret_changed: it need not, the slot has
- * changed.
+ * As verdict, but sets *ret_changed if the slot has changed, so that the end
+ * need not wait.
  */
 static int judge(struct weft_channel *c, uint64_t word, bool *ret_changed)
 {
@@ -245,7 +252,7 @@ int wf_channel_wait(struct weft_channel *c, uint64_t word, int64_t deadline_ns,
 	if (spin(c, word))
 		return 0;
 	if (!wf_channel_is_sender(c)) {
-		wf_fence_seq_cst(); /* CHANNEL_WAIT-3 */
+		wf_fence_seq_cst(); /* CHANNEL_WAIT-3: before it waits itself */
 		wf_channel_ring_senders(c);
 	}
 	for (;;) {
@@ -260,18 +267,21 @@ int wf_channel_wait(struct weft_channel *c, uint64_t word, int64_t deadline_ns,
 		now = now_ns(CLOCK_MONOTONIC);
 		if (now >= deadline_ns)
 			return -ETIMEDOUT;
-		until = now + WF_PEER_CHECK_NS; /* CHANNEL_WAIT-2 */
+		/* CHANNEL_WAIT-2: the longest sleep */
+		until = now + WF_PEER_CHECK_NS;
 		if (until > deadline_ns)
 			until = deadline_ns;
 		if (is_announced) {
 			sleep_until(bell, until);
-			/* A short sleep costs no less than polling. */
+			/* If the sleep was short, polling would have cost no
+			 * more. */
 			if (now_ns(CLOCK_MONOTONIC) - now < SHORT_SLEEP_NS)
 				c->spin_us = WF_CHANNEL_SPIN_US;
 			is_announced = false;
 		} else if (!wait_polled(c, word, until)) {
 			wf_store_relaxed(bell, BELL_WANTED);
-			wf_fence_seq_cst(); /* CHANNEL_WAIT-1 */
+			/* CHANNEL_WAIT-1: bell, then slot */
+			wf_fence_seq_cst();
 			is_announced = true;
 		}
 	}
@@ -281,7 +291,7 @@ void wf_channel_ring_receiver(struct weft_channel *c)
 {
 	_Atomic uint32_t *bell = &c->queue.header->message_bell;
 
-	wf_fence_seq_cst(); /* CHANNEL_WAIT-1 */
+	wf_fence_seq_cst(); /* CHANNEL_WAIT-1: slot, then bell */
 	if (WF_UNLIKELY(wf_load_relaxed(bell) != 0))
 		ring_bell(bell);
 }
@@ -290,13 +300,14 @@ void wf_channel_ring_senders(struct weft_channel *c)
 {
 	_Atomic uint32_t *bell = &c->queue.header->room_bell;
 
-	if (WF_UNLIKELY(wf_load_relaxed(bell) != 0)) /* CHANNEL_WAIT-3 */
+	/* CHANNEL_WAIT-3: no fence */
+	if (WF_UNLIKELY(wf_load_relaxed(bell) != 0))
 		ring_bell(bell);
 }
 
 void wf_channel_ring_all(struct weft_channel *c)
 {
-	/* CHANNEL_WAIT-1, with the end's state in place of the slot. */
+	/* CHANNEL_WAIT-1. The end's state was written in place of a slot. */
 	wf_fence_seq_cst();
 	ring_bell(bell_of(c, !wf_channel_is_sender(c)));
 }

@@ -24,7 +24,8 @@
 #include "ipc/peer.h"
 
 struct weft_channel *_Atomic wf_channels;
-static pthread_mutex_t no_fork = PTHREAD_MUTEX_INITIALIZER; /* END-2 */
+/* held around opening and closing: END-2 */
+static pthread_mutex_t no_fork = PTHREAD_MUTEX_INITIALIZER;
 
 static void before_fork(void)
 {
@@ -36,7 +37,7 @@ static void after_fork(void)
 	pthread_mutex_unlock(&no_fork);
 }
 
-/* In a fork child, before the program's code runs there. END-1 */
+/* Runs in a fork child before the program's code does. END-1 */
 static void forget_all(void)
 {
 	struct weft_channel *c = wf_load_acquire(&wf_channels);
@@ -50,18 +51,24 @@ static void forget_all(void)
 	pthread_mutex_unlock(&no_fork);
 }
 
-/* At load: a fork that has begun would not call handlers set later. END-2 */
+/*
+ * Sets the fork handlers when the library is loaded: a fork that has begun
+ * would not call handlers set later. END-2
+ */
 __attribute__((constructor)) static void watch_forks(void)
 {
 	pthread_atfork(before_fork, after_fork, forget_all);
 }
 
-/* Returns an unused end, or a new one, which is put into the list. */
+/*
+ * Returns an end that is not in use, or a new one, which is put into the list.
+ */
 static struct weft_channel *get(void)
 {
 	struct weft_channel *c;
 
-	/* acquire: pairs with the release of the push below. */
+	/* acquire: the end's fields; pairs with the release of the push
+	 * below. */
 	for (c = wf_load_acquire(&wf_channels); c != NULL; c = c->next) {
 		uint32_t unused = 0;
 
@@ -79,14 +86,17 @@ static struct weft_channel *get(void)
 	return c;
 }
 
-/* From now on the end's next user has its fields. */
+/*
+ * Marks the end as not in use. From here on another caller may get it and write
+ * its fields.
+ */
 static void put(struct weft_channel *c)
 {
-	/* release: pairs with the CAS in get. */
+	/* release: our last accesses to the end; pairs with the CAS in get. */
 	wf_store_release(&c->use, 0);
 }
 
-/* Locks the receiver's end, or the first free sender's. */
+/* Locks the receiver's end, or the first sender's end that is free. */
 static int lock_end(struct weft_channel *c, bool is_sender, uint32_t nr_senders)
 {
 	int rc = -EBUSY;
@@ -116,13 +126,16 @@ static int open_lock(struct weft_channel *c, int fd)
 static void close_lock(struct weft_channel *c)
 {
 	pthread_mutex_lock(&no_fork);
-	wf_peer_unlock(c->lock_fd, c->end); /* END-3 */
+	wf_peer_unlock(c->lock_fd, c->end); /* END-3: a child may share it */
 	wf_file_close(c->lock_fd);
 	c->lock_fd = -1;
 	pthread_mutex_unlock(&no_fork);
 }
 
-/* c->memory is mapped and c->lock_fd open. */
+/*
+ * Begins to use an end. c->memory is mapped and c->lock_fd open. Returns 0 or
+ * -Exxx.
+ */
 static int begin(struct weft_channel *c, const struct wf_channel_shape *shape,
 		 bool is_sender)
 {
@@ -225,7 +238,10 @@ int weft_channel_close(struct weft_channel *c)
 	return 0;
 }
 
-/* Converts attr to a shape; -EINVAL if no channel can be so. */
+/*
+ * Converts attr to a shape. Returns -EINVAL if no channel can have these
+ * attributes.
+ */
 static int shape_of(const struct weft_channel_attr *attr,
 		    struct wf_channel_shape *ret_shape)
 {

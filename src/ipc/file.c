@@ -24,9 +24,12 @@
 #define SHM_FOLDER "/dev/shm"
 #define NAME_BYTES_MAX 255
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
-/* Enough for "/proc/self/fd/" and a number. */
+/* Enough bytes for "/proc/self/fd/" and a number. */
 #define FD_PATH_BYTES 32
-/* Allocated in less time than usually passes between two signals. */
+/*
+ * How much is allocated at a time: less than fills the time between two
+ * signals.
+ */
 #define PIECE_BYTES (256UL << 10)
 
 void wf_file_close(int fd)
@@ -49,7 +52,10 @@ static void fd_path(int fd, char path[FD_PATH_BYTES])
 	path[14 + nr] = '\0';
 }
 
-/* As for shm_open: a leading slash, which may be missing. */
+/*
+ * Makes the path of a named file. As for shm_open, the name's leading slash may
+ * be missing.
+ */
 static int shm_path(const char *name, char path[sizeof(SHM_FOLDER) + 256])
 {
 	size_t bytes;
@@ -72,7 +78,7 @@ static int map(int fd, uint64_t bytes, void **ret_memory)
 	long at = wf_sys(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
 			 MAP_SHARED, fd, 0);
 
-	if (at == -EPERM) /* sealed against writing */
+	if (at == -EPERM) /* the file is sealed against writing */
 		return -EPROTO;
 	if (at < 0 && at > -4096)
 		return (int)at;
@@ -124,8 +130,8 @@ int wf_file_create(const struct wf_channel_shape *shape, mode_t mode,
 }
 
 /*
- * Before Linux 6.11 a signal ends fallocate, which then frees all it has
- * allocated. So it is called for small pieces.
+ * Allocates memory for the file, in small pieces. Before Linux 6.11 a signal
+ * ends fallocate, which then frees all that this call has allocated.
  */
 static long allocate(int fd, uint64_t bytes)
 {
@@ -157,8 +163,8 @@ int wf_file_create_named(const char *name, const struct wf_channel_shape *shape,
 	if (fd < 0)
 		return (int)fd;
 	/*
-	 * /dev/shm has a limit. Fail now, rather than by SIGBUS at a missing
-	 * page.
+	 * /dev/shm has a limit. Allocating fails here if it is reached;
+	 * otherwise a missing page would raise SIGBUS later.
 	 */
 	rc = allocate((int)fd, wf_channel_queue_bytes(shape));
 	if (rc == 0)
@@ -211,7 +217,8 @@ int wf_file_reopen(int fd, int *ret_fd)
 }
 
 /*
- * Returns the file's size, if it is in memory and, if must_seal, cannot shrink.
+ * Stores the file's size. Fails if the file is not in memory or, with
+ * must_seal, if it can shrink.
  */
 static int size_of(int fd, bool must_seal, uint64_t *ret_bytes)
 {
@@ -223,7 +230,8 @@ static int size_of(int fd, bool must_seal, uint64_t *ret_bytes)
 		return -EBADF;
 	if (must_seal && (seals < 0 || (seals & F_SEAL_SHRINK) == 0))
 		return -EPROTO;
-	/* Not hugetlbfs: a huge page may be missing when it is accessed. */
+	/* hugetlbfs is refused: when memory is accessed a huge page may be
+	 * missing. */
 	if (wf_sys(SYS_fstatfs, fd, &fs) != 0 || fs.f_type != TMPFS_MAGIC ||
 	    wf_sys(SYS_fstat, fd, &st) != 0 || !S_ISREG(st.st_mode))
 		return -EPROTO;
@@ -241,7 +249,8 @@ int wf_file_map(int fd, bool must_seal, void **ret_memory,
 
 	if (rc != 0)
 		return rc;
-	/* Read, not mapped: the file may have been shrunk by now. */
+	/* Reads the header by a call, since the file may have been shrunk by
+	 * now. */
 	if (wf_sys(SYS_pread64, fd, &header, sizeof(header), 0) !=
 	    sizeof(header))
 		return -EPROTO;

@@ -23,14 +23,14 @@ int wf_file_open_named(const char *name, int *ret_fd);
 int wf_file_unlink(const char *name);
 
 /*
- * Opens the file again: the new open file description is shared with no
+ * Opens the file again. The new open file description is shared with no other
  * process.
  */
 int wf_file_reopen(int fd, int *ret_fd);
 
 /*
- * Maps a file with a valid size and shape. If must_seal, only a sealed memfd,
- * which no peer can shrink.
+ * Maps a file with a valid size and shape. If must_seal, maps only a sealed
+ * memfd, which no peer can shrink.
  */
 int wf_file_map(int fd, bool must_seal, void **ret_memory,
 		struct wf_channel_shape *ret_shape);

@@ -26,18 +26,23 @@
 
 #include "os/sys.h"
 
-static struct sigaction before; /* GUARD-3 */
+static struct sigaction before; /* the handler set before ours: GUARD-3 */
 
-/* True if the access can be repeated. */
+/*
+ * Replaces the memory at `at` if it is in c's range. Returns true if the access
+ * can be repeated.
+ */
 static bool mend(struct weft_channel *c, uintptr_t at)
 {
-	/* acquire: the size; pairs with the release in wf_guard_begin. */
+	/* acquire: the size of the range; pairs with the release in
+	 * wf_guard_begin. */
 	void *begin = wf_load_acquire(&c->guarded);
 	uint64_t bytes = wf_load_acquire(&c->guarded_bytes);
 
 	if (begin == NULL || at < (uintptr_t)begin ||
 	    at - (uintptr_t)begin >= bytes ||
-	    wf_load_relaxed(&c->guarded) != begin) /* GUARD-2 */
+	    /* GUARD-2: reads the begin again */
+	    wf_load_relaxed(&c->guarded) != begin)
 		return false;
 	wf_store_relaxed(&c->is_cut, true);
 	return wf_sys(SYS_mmap, begin, bytes, PROT_READ | PROT_WRITE,
@@ -54,7 +59,8 @@ static void pass_on(int sig, siginfo_t *info, void *context)
 		before.sa_handler(sig);
 	} else if (before.sa_handler == SIG_DFL || info->si_code > 0) {
 		/*
-		 * The fault repeats, and is fatal, also if SIGBUS is ignored.
+		 * The access is repeated and ends the process, also if SIGBUS
+		 * was ignored.
 		 */
 		signal(sig, SIG_DFL);
 		if (info->si_code <= 0)
@@ -93,8 +99,10 @@ void wf_guard_begin(struct weft_channel *c, uint64_t bytes)
 
 	pthread_once(&once, install);
 	wf_store_relaxed(&c->guarded_bytes, bytes);
-	/* release: the size; pairs with mend. */
-	wf_store_release(&c->guarded, c->memory); /* GUARD-1 */
+	/* release: publishes the size of the range; pairs with the acquire in
+	 * mend. */
+	/* GUARD-1: before the first access */
+	wf_store_release(&c->guarded, c->memory);
 }
 
 void wf_guard_end(struct weft_channel *c)

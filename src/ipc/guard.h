@@ -12,7 +12,10 @@
 
 #include "ipc/channel.h"
 
-/* From here on c->is_cut may become true. Not in a signal handler. */
+/*
+ * Begins to protect c's memory of `bytes`. c->is_cut may become true from now
+ * on. Not in a signal handler.
+ */
 void wf_guard_begin(struct weft_channel *c, uint64_t bytes);
 void wf_guard_end(struct weft_channel *c);
 

@@ -30,7 +30,7 @@
 
 #include "os/sys.h"
 
-/* Beyond the end of any channel's file. */
+/* Where the locked bytes begin: beyond the end of any channel's file. */
 #define LOCK_OFFSET (1LL << 40)
 
 static struct flock lock_of(uint32_t end, short type)
@@ -56,7 +56,7 @@ void wf_peer_unlock(int fd, uint32_t end)
 	wf_sys(SYS_fcntl, fd, F_OFD_SETLK, &lock);
 }
 
-/* True if another description has the lock, or if fcntl fails. */
+/* True if another open file description has the lock, or if fcntl fails. */
 static bool is_locked(int fd, uint32_t end)
 {
 	struct flock lock = lock_of(end, F_WRLCK);
@@ -79,10 +79,12 @@ void wf_peer_arrive(struct wf_channel_queue *r, uint32_t end)
 	if (end != WF_PEER_RECEIVER) {
 		if ((old & 3) == WF_PEER_OPEN)
 			atomic_fetch_add(&r->header->nr_died, 1);
-		wf_channel_queue_abandon_all(r); /* PEER-3 */
+		wf_channel_queue_abandon_all(r); /* PEER-3: before OPEN */
 	}
-	/* release: the abandoned slots; pairs with wf_peer_sender_is_open. */
-	wf_store_release(state, ((old | 3) + 1) | WF_PEER_OPEN); /* PEER-2 */
+	/* release: the abandoned slots; pairs with the acquire in
+	 * wf_peer_sender_is_open. */
+	/* PEER-2: the next generation */
+	wf_store_release(state, ((old | 3) + 1) | WF_PEER_OPEN);
 }
 
 void wf_peer_leave(struct wf_channel_queue *r, uint32_t end)
@@ -97,14 +99,17 @@ void wf_peer_leave(struct wf_channel_queue *r, uint32_t end)
 			 (wf_load_relaxed(state) & ~3U) | WF_PEER_CLOSED);
 }
 
-/* Declares the end dead if its owner is. True if this call did. */
+/*
+ * Declares the end dead if its owner has died. Returns true if this call
+ * declared it.
+ */
 static bool remove_dead(struct wf_channel_queue *r, int fd, uint32_t end)
 {
 	_Atomic uint32_t *state = state_of(r, end);
 	uint32_t seen = wf_load_acquire(state);
 
 	return (seen & 3) == WF_PEER_OPEN && !is_locked(fd, end) &&
-	       /* PEER-1, PEER-2 */
+	       /* PEER-1, PEER-2: fails if the end has a new owner. */
 	       wf_cas_acq_rel(state, &seen, seen | WF_PEER_DEAD);
 }
 
@@ -123,7 +128,8 @@ void wf_peer_check_senders(struct wf_channel_queue *r, int fd)
 
 bool wf_peer_sender_is_open(struct wf_channel_queue *r, uint32_t sender)
 {
-	/* acquire: pairs with the release in wf_peer_arrive. */
+	/* acquire: the slots abandoned before; pairs with the release in
+	 * wf_peer_arrive. */
 	return (wf_load_acquire(&r->header->sender[sender]) & 3) ==
 	       WF_PEER_OPEN;
 }
@@ -133,7 +139,8 @@ int wf_peer_senders(struct wf_channel_queue *r, uint32_t nr_seen)
 	bool has_open = false, has_been = false;
 
 	for (uint32_t i = 0; i < wf_channel_queue_nr_senders(r); i++) {
-		/* acquire: pairs with the release in wf_peer_leave. */
+		/* acquire: the last messages; pairs with the release in
+		 * wf_peer_leave. */
 		uint32_t state = wf_load_acquire(&r->header->sender[i]) & 3;
 
 		has_open = has_open || state == WF_PEER_OPEN;
