@@ -51,7 +51,10 @@ void *wf_arch_switch_syscall(void **save_sp, void *load_sp, uintptr_t load_tp,
  */
 void wf_arch_thread_entry(void);
 
-/* Resumes the signal frame at the stack pointer (signal/frame.c). */
+/*
+ * Entered with the stack pointer at a saved signal frame: resumes that frame
+ * (signal/frame.c).
+ */
 void wf_arch_frame_resume(void);
 
 /*
@@ -68,14 +71,19 @@ void wf_arch_signal_landing(int sig, siginfo_t *info, void *uc);
 void wf_arch_preempt_landing(int sig, siginfo_t *info, void *uc);
 
 /*
- * Lies at the lowest address of an alternate stack of WF_ARCH_ALTSTACK_BYTES.
+ * A mark at the lowest address of an alternate stack of WF_ARCH_ALTSTACK_BYTES:
+ * it shows that the stack is a carrier's.
  */
 struct wf_arch_mark {
-	uint64_t magic;	     /* WF_ARCH_MARK_MAGIC */
-	const uintptr_t *tp; /* the thread register that was loaded last */
+	uint64_t magic; /* WF_ARCH_MARK_MAGIC */
+	/* where the carrier keeps the thread register that it loaded last */
+	const uintptr_t *tp;
 };
 
-/* The restorer of the signal handlers that weft installs. */
+/*
+ * Signal handlers that weft installs return through this function
+ * (sa_restorer).
+ */
 void wf_arch_sigreturn(void);
 
 /*
@@ -96,13 +104,16 @@ void wf_arch_signal_enter(void *sp, const uint64_t *mask, void *handler,
 void wf_arch_signal_return(void);
 
 /*
- * Lays a frame under `top` from which wf_arch_switch starts `entry` like a
- * called function, on an aligned stack and with these control words. Returns
- * the frame's stack pointer.
+ * Writes a frame below `top` from which wf_arch_switch starts `entry` like a
+ * called function. The stack is aligned and the control words are fp_control.
+ * Returns the frame's stack pointer.
  */
 void *wf_arch_context_make(void *top, void (*entry)(void), uint64_t fp_control);
 
-/* The same, but the stack pointer is exactly `sp` when entry begins. */
+/*
+ * As wf_arch_context_make, but when entry begins the stack pointer is exactly
+ * `sp`.
+ */
 void *wf_arch_context_at(void *sp, void (*entry)(void), uint64_t fp_control);
 
 /*

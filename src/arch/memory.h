@@ -13,10 +13,10 @@
 #include <ucontext.h>
 
 /*
- * Copies upwards. Returns 0, or -EFAULT at an address that cannot be read or
- * written; bytes before it may have been copied. SIGSEGV and SIGBUS must be
- * unblocked, and their handler must call wf_arch_copy_fixup. That returns true
- * if the fault was in a copy.
+ * Copies from lower to higher addresses. Returns 0, or -EFAULT at an address
+ * that cannot be read or written; bytes before it may have been copied. SIGSEGV
+ * and SIGBUS must be unblocked, and their handler must call wf_arch_copy_fixup.
+ * That returns true if the fault was in a copy.
  */
 int wf_arch_copy(void *to, const void *from, size_t bytes);
 bool wf_arch_copy_fixup(ucontext_t *uc);

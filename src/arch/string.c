@@ -17,7 +17,7 @@
 #include "arch/arch.h"
 #include "base/compiler.h"
 
-/* Macros in glibc 2.43, which keep the argument's const. */
+/* glibc 2.43 has macros of these names, which keep the argument's const. */
 #undef strrchr
 #undef strstr
 

@@ -18,24 +18,27 @@ enum { WF_ARCH_GROUP = 64 };
 
 /*
  * Checks the groups from *group to before `end` for words that differ from
- * their old values and have a state other than 0. Returns them as bits of the
- * first group with such words, and stores that group in *group; 0 if there are
- * none. All three arrays are aligned to cache lines.
+ * their old values and have a state other than 0. Returns these words as bits
+ * of the first group that has any, and stores that group in *group. Returns 0
+ * if there are none. All three arrays are aligned to cache lines.
  */
 typedef uint64_t wf_arch_find_fn(const uint32_t *words, const uint32_t *old,
 				 const uint8_t *states, uint32_t *group,
 				 uint32_t end);
 
-/* The fastest function that this CPU supports. */
+/* Returns the fastest function that this CPU supports. */
 wf_arch_find_fn *wf_arch_find_choose(void);
 
 /*
- * All functions that this CPU supports, the slowest first, for tests. NULL
- * behind the last one.
+ * Returns the functions that this CPU supports, one for each n from 0, the
+ * slowest first; NULL behind the last one. For tests.
  */
 wf_arch_find_fn *wf_arch_find_nth(size_t n);
 
-/* A word at any address: the aligned 8 bytes around it, and a mask. */
+/*
+ * A word at any address: the aligned 8 bytes that have it, and a mask of its
+ * bits.
+ */
 struct wf_arch_slot {
 	const volatile uint64_t *at;
 	uint64_t mask, old;
@@ -43,7 +46,7 @@ struct wf_arch_slot {
 };
 
 /*
- * The first of the slots from `from` to before `end` with (*at & mask) != old;
+ * Returns the first slot from `from` to before `end` with (*at & mask) != old;
  * `end` if there is none. If the access to that slot faulted, bit 0 of the
  * returned address is set. SIGSEGV and SIGBUS must be unblocked, and their
  * handler must call wf_arch_slots_fixup. That returns true if the fault was in

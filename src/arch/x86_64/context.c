@@ -4,7 +4,7 @@
  */
 #include "arch/arch.h"
 
-/* The frame that switch.h shows. */
+/* A frame as switch.h describes it. */
 struct switch_frame {
 	uint32_t mxcsr;
 	uint16_t x87_control;
@@ -29,6 +29,7 @@ void *wf_arch_context_make(void *top, void (*entry)(void), uint64_t fp_control)
 {
 	uintptr_t aligned = ((uintptr_t)top & ~63UL) - 64;
 
-	/* As after a call: the return address lies below an aligned stack. */
+	/* entry finds the stack as after a call: a return address lies below an
+	 * aligned address. */
 	return wf_arch_context_at((void *)(aligned - 8), entry, fp_control);
 }

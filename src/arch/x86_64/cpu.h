@@ -8,7 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes below the stack pointer that the interrupted function may use. */
+/*
+ * The size of the red zone: bytes below the stack pointer that an interrupted
+ * function may use.
+ */
 #define WF_ARCH_RED_ZONE 128
 
 /*
@@ -19,19 +22,24 @@
 #define WF_ARCH_TCB_GUARDS_OFFSET 40
 #define WF_ARCH_TCB_GUARDS_BYTES 16
 
-/* The bit of AT_HWCAP2 for: user code may execute wrfsbase. */
+/* The bit of AT_HWCAP2 that says that user code may execute wrfsbase. */
 #define WF_ARCH_HWCAP2_FSGSBASE 2UL
 
-/* Known to signal.S. A program is unlikely to choose this size. */
+/*
+ * The size of a carrier's alternate stack, by which signal.S knows it. A
+ * program is unlikely to choose this size.
+ */
 #define WF_ARCH_ALTSTACK_BYTES 65472
 #define WF_ARCH_MARK_MAGIC 0x77656674616c7473ULL
-/* From a frame's ucontext to the thread register of its thread. */
+/* The offset from a frame's ucontext to the thread register of its thread. */
 #define WF_ARCH_FRAME_TP 304
 
-/* mxcsr and x87 control word at a program's start: exceptions masked. */
+/*
+ * mxcsr and x87 control word at a program's start: all exceptions are masked.
+ */
 #define WF_ARCH_FP_CONTROL_INITIAL (0x1f80ULL | 0x37fULL << 32)
 
-/* The caller's control words, without mxcsr's sticky flags. */
+/* Returns the caller's control words, without mxcsr's sticky flags. */
 static inline uint64_t wf_cpu_fp_control(void)
 {
 	uint32_t mxcsr;
@@ -65,7 +73,9 @@ static inline void wf_cpu_set_keys(uint32_t rights)
 	__asm__ volatile("wrpkru" : : "a"(rights), "c"(0), "d"(0) : "memory");
 }
 
-/* Only if AT_HWCAP2 has WF_ARCH_HWCAP2_FSGSBASE. */
+/*
+ * Returns the gs base. Call it only if AT_HWCAP2 has WF_ARCH_HWCAP2_FSGSBASE.
+ */
 static inline uint64_t wf_cpu_gs_base(void)
 {
 	uint64_t base;
@@ -86,7 +96,7 @@ static inline void wf_cpu_set_gs_base(uint64_t base)
  */
 static inline void wf_cpu_enter_handler(void)
 {
-	__asm__ volatile("leaq -128(%%rsp), %%rsp\n\t" /* the red zone */
+	__asm__ volatile("leaq -128(%%rsp), %%rsp\n\t" /* skip the red zone */
 			 "pushfq\n\t"
 			 "andq $~0x40000, (%%rsp)\n\t"
 			 "popfq\n\t"
@@ -101,7 +111,10 @@ static inline void wf_cpu_pause(void)
 	__builtin_ia32_pause();
 }
 
-/* The TCB's first word points to itself, so no privilege is needed. */
+/*
+ * Returns the thread register. The TCB's first word has its own address, so a
+ * plain load reads it.
+ */
 static inline uintptr_t wf_cpu_thread_register(void)
 {
 	uintptr_t tp;
@@ -111,7 +124,8 @@ static inline uintptr_t wf_cpu_thread_register(void)
 }
 
 /*
- * Copies upwards: the effect is that of single bytes, the speed that of blocks.
+ * Copies from lower to higher addresses. The effect is that of copying single
+ * bytes, the speed that of blocks.
  */
 static inline void wf_cpu_copy(void *to, const void *from, size_t bytes)
 {

@@ -52,8 +52,8 @@ bool wf_arch_call_may_be_made_again(long nr, const long a[6])
 		return a[3] == 0;
 	case SYS_io_uring_enter:
 		/*
-		 * The number of submitted entries is returned in place of
-		 * EINTR.
+		 * If the call has submitted entries, it returns their number
+		 * and not EINTR.
 		 */
 		return (a[3] &
 			(IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG)) ==
@@ -65,8 +65,8 @@ bool wf_arch_call_may_be_made_again(long nr, const long a[6])
 }
 
 /*
- * The number in a `mov $number, %eax` that ends at `end`; -1 for any other
- * instruction.
+ * Returns the number in a `mov $number, %eax` that ends at `end`; -1 if another
+ * instruction does.
  */
 static long number_moved(const unsigned char *end)
 {
@@ -79,8 +79,8 @@ static long number_moved(const unsigned char *end)
 }
 
 /*
- * The number in a `mov %register, %eax` that ends at `end`. The register still
- * has it, unless it is one of the three that the call changes.
+ * Returns the number in a `mov %register, %eax` that ends at `end`. The
+ * register still has it, unless it is one of the three that the call changes.
  */
 static long number_copied(const unsigned char *end, const greg_t *r)
 {
@@ -101,8 +101,8 @@ static long number_copied(const unsigned char *end, const greg_t *r)
 }
 
 /*
- * ENDED_CALL-1. The number of the call that the frame is behind, or that it is
- *     about to make again.
+ * Returns the number of the call that the frame is behind, or that it is about
+ * to make again. ENDED_CALL-1
  */
 static long number_of(const greg_t *r)
 {
@@ -131,7 +131,7 @@ void wf_arch_uc_call_again(ucontext_t *uc)
 	nr = number_of(r);
 	if (nr < 0)
 		return;
-	r[REG_RAX] = nr; /* ENDED_CALL-2 */
+	r[REG_RAX] = nr; /* ENDED_CALL-2: the call's number */
 	r[REG_RIP] -= SYSCALL_BYTES;
 }
 
@@ -147,5 +147,5 @@ void wf_arch_uc_call_is_over(ucontext_t *uc)
 	}
 	if (r[REG_RAX] == -EINTR && r[REG_RCX] == r[REG_RIP] &&
 	    number_of(r) >= 0)
-		r[REG_RCX] = 0; /* ENDED_CALL-3 */
+		r[REG_RCX] = 0; /* ENDED_CALL-3: marks it as over */
 }

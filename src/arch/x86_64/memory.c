@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The fault handler's part of wf_arch_copy: a fault between the first and the
- * last load or store continues at the exit with -EFAULT.
+ * The part of wf_arch_copy that the fault handler runs. After a fault between
+ * the first and the last load or store, the copy continues at its exit with
+ * -EFAULT.
  */
 #include "arch/memory.h"
 

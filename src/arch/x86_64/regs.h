@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 
-#ifndef SYS_futex_waitv /* Since Linux 5.16; older headers lack it. */
+#ifndef SYS_futex_waitv /* Headers before Linux 5.16 lack it. */
 #define SYS_futex_waitv 449
 #endif
 
@@ -52,8 +52,9 @@ static inline uintptr_t wf_arch_uc_pc(const ucontext_t *uc)
 }
 
 /*
- * System calls that wait and that a signal may end at any moment. Waits for a
- * futex with an owner (FUTEX_LOCK_PI and others) are always resumed.
+ * True for system calls that wait and that a signal may end at any moment.
+ * False for waits for a futex with an owner (FUTEX_LOCK_PI and others), which
+ * are always resumed.
  */
 static inline bool wf_arch_may_be_interrupted(long nr, long second)
 {
@@ -85,10 +86,10 @@ static inline bool wf_arch_may_be_interrupted(long nr, long second)
 
 /*
  * Makes an interrupted system call return EINTR if the kernel has set the frame
- * up to restart it. Then the program counter is at the instruction, and rcx and
- * r11 are as the instruction leaves them. A thread that is just about to make
- * the call looks the same only if it makes the call in a loop. Ending the call
- * before it begins is as correct.
+ * up to restart it. Such a frame has the program counter at the instruction,
+ * and rcx and r11 as the instruction leaves them. A thread that is about to
+ * make a call looks the same only if it makes the call in a loop. To end the
+ * call before it begins is correct, too.
  */
 static inline void wf_arch_uc_set_eintr(ucontext_t *uc)
 {

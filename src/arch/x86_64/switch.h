@@ -35,7 +35,7 @@
 
 #include "base/compiler.h"
 
-/* Offsets in the frame, in bytes, for readers of the stack. */
+/* The frame's fields and size in bytes, for readers of the stack. */
 enum {
 	WF_ARCH_FRAME_RBP = 8,
 	WF_ARCH_FRAME_RIP = 16,
@@ -78,7 +78,7 @@ WF_INLINE void *wf_arch_switch(void **save_sp, void *load_sp, uintptr_t load_tp,
 	return token;
 }
 
-/* Writes nothing to the stack that it leaves. */
+/* Loads a context. Writes nothing to the stack that it leaves. */
 WF_NORETURN WF_INLINE void wf_arch_leave(void *load_sp, uintptr_t load_tp,
 					 void *token)
 {

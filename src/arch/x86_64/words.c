@@ -15,8 +15,9 @@
 #define AVX512 __attribute__((target("avx512f,avx512bw")))
 
 /*
- * Other threads write the words meanwhile: each word is read as a whole. A bit
- * is set if the state, or the difference, is 0.
+ * Returns a bit for each word that has not changed: its state or its difference
+ * is 0. Other threads write the words meanwhile, so each word is read as a
+ * whole.
  */
 WF_INLINE uint64_t unused_sse2(const uint8_t *states)
 {
@@ -122,9 +123,9 @@ FIND(avx2, AVX2)
 FIND(avx512, AVX512)
 
 /*
- * Asks ld.so, which has read the CPU's features. The compiler's
- * __builtin_cpu_supports would execute cpuid at the start of each program, and
- * on virtual machines that takes 8 us each time.
+ * ld.so has read the CPU's features. The compiler's __builtin_cpu_supports
+ * would execute cpuid at the start of each program, and on virtual machines
+ * that takes 8 us each time.
  */
 wf_arch_find_fn *wf_arch_find_nth(size_t n)
 {
