@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The counters of the process. When a VP's counters are no longer needed, they
- * are added to these: counts as sums, maxima as maxima.
+ * The counters of the process. When a VP ceases to exist, its counters are
+ * added to these. Of a maximum, the larger value stays.
  */
 #include "trace/counters.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counters: one row here is one field per VP and one line of --stats. A row has
- * the field, the key in the JSON form, and the words of the text form. Keys are
- * stable: programs read them.
+ * Counters: each row here is a field per VP and a line of --stats. A row has
+ * the field, the key in the JSON form, and the words of the text form. Keys
+ * never change, since programs read them.
  *
  *     wf_count(carriers);                             the process's
  *     wf_count_own(&vp->counters, switches);          a VP's
@@ -59,8 +59,8 @@
 	X(servers_lost, io_servers_lost, "I/O servers lost")
 
 /*
- * Maxima: the largest value counts. The last three are set at the process's
- * end.
+ * Rows of which the largest value counts. The last three are set at the
+ * process's end.
  */
 #define WF_MAXIMA(X)                                              \
 	X(most_threads, threads_most, "threads at once, at most") \
@@ -79,7 +79,7 @@ struct wf_counters {
 
 extern struct wf_counters wf_counters;
 
-/* Adds the counters of a VP that stops to exist to those of the process. */
+/* Adds the counters of a VP that ceases to exist to those of the process. */
 void wf_counters_add(const struct wf_counters *more);
 
 #define wf_count(name) \

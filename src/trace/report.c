@@ -35,7 +35,10 @@ static const struct row {
 #undef X
 };
 
-/* A static buffer: the exiting thread may have a small stack. */
+/*
+ * Static, not on the stack: the thread that prints is exiting and may have a
+ * small stack.
+ */
 static struct report {
 	char bytes[REPORT_BYTES];
 	size_t len;
@@ -88,7 +91,10 @@ static void format_text(const struct wf_counters *const *of_vps, size_t nr)
 		    (unsigned long)gather(&rows[r], of_vps, nr));
 }
 
-/* A name may have any bytes. Bytes that are not printable ASCII become '?'. */
+/*
+ * Adds a string in quotes. It may have any bytes; those that are not printable
+ * ASCII become '?'.
+ */
 static void add_json_string(const char *string)
 {
 	add("\"");
