@@ -80,9 +80,10 @@ static const struct wf_layout_item items[] = {
 	/* The frame at thread.ctx.sp (arch/x86_64/switch.h). */
 	NUMBER("frame.rbp", WF_ARCH_FRAME_RBP),
 	NUMBER("frame.rip", WF_ARCH_FRAME_RIP),
-	/* rsp when it runs again, from sp */
+	/* Distance from sp to the stack pointer when the thread runs again. */
 	NUMBER("frame.bytes", WF_ARCH_FRAME_BYTES),
-	/* Below that rsp lies the red zone, if it switched by itself. */
+	/* The red zone lies below that stack pointer, if the thread has
+	 * switched by itself. */
 	NUMBER("frame.red_zone", 128),
 
 	STRUCT("thread", wf_thread),
@@ -101,9 +102,9 @@ static const struct wf_layout_item items[] = {
 	THREAD(is_cancelled, "flag"),
 	THREAD(wait_generation, "count"),
 	THREAD(wait_since, "ms"),	/* if wait_addr is not NULL */
-	THREAD(wait_kind, "wait_kind"), /* the same */
+	THREAD(wait_kind, "wait_kind"), /* only if wait_addr is not NULL */
 	THREAD(timer_vp, "index"),
-	THREAD(timer_index, "index"), /* in the heap; 0: no deadline */
+	THREAD(timer_index, "index"), /* place in the heap; 0: no deadline */
 	THREAD(not_started, "not_started"),
 	THREAD(tid, "tid"), /* 0 or less: the record is free */
 	THREAD(exit_state, "exit_state"),
@@ -165,10 +166,11 @@ static const struct wf_layout_item items[] = {
 	FIELD_AS("timers.entries", wf_timers, heap.entries, "pointer"),
 	FIELD_AS("timers.capacity", wf_timers, heap.capacity, "count"),
 	STRUCT("timer", wf_heap_entry),
-	FIELD_AS("timer.key", wf_heap_entry, key, "ns"), /* monotonic */
+	/* of CLOCK_MONOTONIC */
+	FIELD_AS("timer.key", wf_heap_entry, key, "ns"),
 	FIELD_AS("timer.item", wf_heap_entry, item, "pointer"),
 
-	/* The objects that wait_addr points into, by wait_kind. */
+	/* The objects to which wait_addr points, by wait_kind. */
 	FIELD_AS("mutex.word", wf_mutex, word, "mutex_word"),
 	FIELD_AS("mutex.owner", wf_mutex, owner, "tid"),
 	FIELD_AS("mutex.kind", wf_mutex, libc.libc_kind, "word"),
@@ -197,7 +199,8 @@ static const struct wf_layout_item items[] = {
 	FIELD_AS("request.addr", wf_request, addr, "pointer"),
 	FIELD_AS("request.len", wf_request, len, "count"),
 	FIELD_AS("request.op_flags", wf_request, op_flags, "word"),
-	FIELD_AS("request.io", wf_request, io, "pointer"), /* its ring */
+	/* the ring of its VP */
+	FIELD_AS("request.io", wf_request, io, "pointer"),
 	FIELD_AS("call.nr", wf_call, nr, "system_call"),
 	FIELD_AS("call.args", wf_call, args, "word"),
 

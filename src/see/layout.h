@@ -19,7 +19,10 @@
 
 #include <stdint.h>
 
-/* Changes only if the structures below do. Items may come and go. */
+/*
+ * The number of this form of the layout. It changes only if the structures
+ * below do, not if items come or go.
+ */
 #define WF_LAYOUT_FORM 1
 #define WF_LAYOUT_MAGIC                                 \
 	{                                               \
@@ -30,16 +33,17 @@
 enum wf_layout_what {
 	WF_LAYOUT_ADDRESS = 1, /* `address` of a variable of `bytes` bytes, or
 				* of an instruction */
-	WF_LAYOUT_STRUCT,      /* `value`: bytes from element to element */
-	WF_LAYOUT_FIELD,       /* `value`: offset in the struct; its size is
+	/* `value`: distance of two elements in an array */
+	WF_LAYOUT_STRUCT,
+	WF_LAYOUT_FIELD, /* `value`: offset in the struct; its size is
 				* `bytes` */
-	WF_LAYOUT_ENUM,	       /* `name` is the word for `value` of the enum
-				* `of` */
-	WF_LAYOUT_NUMBER,      /* `value` */
+	/* `name` is the word for the value `value` of enum `of` */
+	WF_LAYOUT_ENUM,
+	WF_LAYOUT_NUMBER, /* `value` is the number itself */
 };
 
 struct wf_layout_item {
-	char name[32]; /* "thread.tid" */
+	char name[32]; /* for example "thread.tid" */
 	/*
 	 * The meaning of a field: the name of an enum, or one of "pointer",
 	 * "tid", "index", "count", "text", "flag", "signals", "ns", "word".
