@@ -46,14 +46,14 @@ _Atomic uint32_t wf_clock_watch_followed;
 
 static _Atomic int tid;
 static struct wf_thread self;
-static int timer;     /* set before the thread is made */
-static bool is_tried; /* only the monitor uses it */
+static int timer;     /* its descriptor; set before the kernel thread is made */
+static bool is_tried; /* start was called; only the monitor uses it */
 static _Atomic bool is_forbidden;
-static _Atomic uint32_t over; /* futex; 1 once it is dismissed */
+static _Atomic uint32_t over; /* 1 once the kernel thread is dismissed; futex */
 
 static int make_timer(void)
 {
-	/* Later than any clock will ever show. */
+	/* The expiry, later than any clock will ever show. */
 	const struct itimerspec never = { .it_value.tv_sec = INT64_MAX };
 	int fd = (int)wf_sys(SYS_timerfd_create, CLOCK_REALTIME, TFD_CLOEXEC);
 	int err;
@@ -74,15 +74,15 @@ static void run(void *arg)
 	long rc;
 
 	wf_os_set_thread_name("weft-clock");
-	/* The signal means that the thread has to follow a change of
-	 * credentials. */
+	/* weft's signal stays open: it asks this kernel thread to follow a
+	 * change of credentials. */
 	wf_os_set_signal_mask(~WF_PREEMPT_BIT);
 	wf_store_relaxed(&over, 0);
 	wf_timers_set_watched(true);
 	do {
 		if (wf_service_is_dismissed(&tid))
 			wf_service_end();
-		wf_timers_check_clock(); /* CLOCK_WATCH-3 */
+		wf_timers_check_clock(); /* CLOCK_WATCH-3: after each change */
 		rc = wf_sys(SYS_read, timer, &expirations, sizeof(expirations));
 	} while (rc >= 0 || rc == -ECANCELED || rc == -EINTR);
 	wf_timers_set_watched(false); /* a seccomp filter refuses the read */
@@ -91,7 +91,7 @@ static void run(void *arg)
 	wf_service_end();
 }
 
-/* CLOCK_WATCH-2 */
+/* Makes the timer and the kernel thread. CLOCK_WATCH-2 */
 static void start(void)
 {
 	wf_clone_lock_beside(wf_upcall.setxid);
@@ -120,8 +120,8 @@ void wf_clock_watch_dismiss_begin(void)
 }
 
 /*
- * The kernel restarts a read that a signal has ended, so an expiry ends the
- * read.
+ * Ends the read by an expiry of the timer: after a signal the kernel would
+ * restart it.
  */
 void wf_clock_watch_stop(void)
 {

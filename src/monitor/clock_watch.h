@@ -18,15 +18,18 @@
 void wf_clock_watch_serve(void);
 
 /*
- * The kernel thread's id for changes of credentials; 0 if it has not started.
+ * Returns the kernel thread's id, for changes of credentials; 0 if it has not
+ * started.
  */
 int wf_clock_watch_tid(void);
-/* The generation of the last change of credentials that it has followed. */
+/*
+ * The number of the last change of credentials that the kernel thread has made.
+ */
 extern _Atomic uint32_t wf_clock_watch_followed;
 
 /*
- * To be called if a seccomp filter kills threads that use a timerfd. From then
- * on this process and its children make none to watch the clock.
+ * Called when a seccomp filter kills threads that use a timerfd. From then on
+ * this process and its children make none.
  */
 void wf_clock_watch_forbid(void);
 

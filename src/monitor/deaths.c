@@ -91,7 +91,7 @@ static struct wf_vp *vp_of(const struct wf_carrier *c)
 	return vp != NULL && vp->carrier == c ? vp : NULL;
 }
 
-/* Returns the thread that ran on c, or NULL. */
+/* Returns the thread that ran on c when c ended, or NULL. */
 static struct wf_thread *thread_of(const struct wf_carrier *c)
 {
 	const struct wf_vp *vp = vp_of(c);
@@ -111,7 +111,7 @@ static struct wf_thread *thread_of(const struct wf_carrier *c)
 	return NULL;
 }
 
-/* DEATHS-2 */
+/* True if the thread may end on its own stack. DEATHS-2 */
 static bool has_own_stack(const struct wf_thread *t)
 {
 	return !t->is_first && !t->slot.has_user_stack;
@@ -138,7 +138,10 @@ static void end_thread(struct wf_thread *t, struct wf_carrier *dead,
 	wf_carrier_give_bound(spare, t);
 }
 
-/* False if it has to be called again when there is a spare. */
+/*
+ * Ends the thread of c if c's kernel thread has ended. Returns false if there
+ * is no spare: then it has to be called again.
+ */
 static bool check(struct wf_carrier *c)
 {
 	struct wf_thread *t = thread_of(c);
@@ -162,7 +165,10 @@ static bool check(struct wf_carrier *c)
 	return true;
 }
 
-/* An exited carrier may have an id: its maker may store the id late. */
+/*
+ * True if c has a kernel thread that may end. An exited carrier may have an id,
+ * which its maker may store late.
+ */
 static bool is_watched(const struct wf_carrier *c)
 {
 	return wf_load_acquire(&c->tid) != 0 && !wf_carrier_is_exited(c);
@@ -173,11 +179,12 @@ bool wf_deaths_serve(int64_t now_ns)
 	static int64_t until_ns;
 	uint32_t nr, death = WF_MONITOR_DEATH;
 
-	/* The notice is read; a carrier that ends from here on makes a new
+	/* Marks the notice as read. A carrier that ends from now on makes a new
 	 * one. */
 	if (wf_load_relaxed(&wf_sched.monitor_asleep) == death &&
 	    wf_cas_acq_rel(&wf_sched.monitor_asleep, &death, WF_MONITOR_AWAKE))
-		until_ns = now_ns + POLL_NS; /* DEATHS-1 */
+		/* DEATHS-1: check all for a while */
+		until_ns = now_ns + POLL_NS;
 	if (now_ns >= until_ns)
 		return false;
 	nr = wf_carrier_count();

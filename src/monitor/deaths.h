@@ -18,8 +18,8 @@
  */
 void wf_deaths_watch_first(void);
 /*
- * A seccomp filter kills the thread that calls set_tid_address, so weft does
- * not watch the first kernel thread.
+ * Called when a seccomp filter kills threads that call set_tid_address. Then
+ * weft does not watch the first kernel thread.
  */
 void wf_deaths_forbid(void);
 

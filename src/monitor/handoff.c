@@ -41,13 +41,14 @@
 
 enum {
 	STRAYS_PER_CHECK = 8,
-	MAX_SKIPS = 3, /* delays a handoff by at most 3 ticks */
-	/* Handoffs from one thread count as a row up to this pause. With longer
-	 * pauses they cost little, and the thread may also wait in ways that
-	 * weft knows. */
+	MAX_SKIPS = 3, /* in a row: a handoff comes at most 3 ticks late */
+	/* The longest time between two handoffs from one thread for which they
+	 * count as in a row. With longer pauses they cost little, and the
+	 * thread may also wait in ways that weft knows. */
 	ROW_MS = 100,
-	/* A futex call in a library counts as so many handoffs: the wait will
-	 * come again, and never in a way that weft knows. */
+	/* A handoff from a futex call compiled into a library counts as so
+	 * many: the wait will come again, and never in a way that weft
+	 * knows. */
 	NR_AS_OF_INLINE = 8,
 	COMPUTES_NS = 50 * WF_NS_PER_US, /* more than a call and its return */
 };
@@ -56,24 +57,25 @@ struct sample {
 	uint64_t switches;
 	int64_t cpu_ns, wall_ns;
 	const struct wf_carrier *carrier;
-	uint32_t nr_alarms; /* wrong guesses in a row, up to a limit */
-	uint32_t nr_skips;  /* checks to skip */
+	/* checks in a row that found no sleep, at most MAX_SKIPS */
+	uint32_t nr_alarms;
+	uint32_t nr_skips; /* how many of the next checks to skip */
 };
 
-/* By VP, from check to check; only the monitor uses it. */
+/* The last check of each VP; only the monitor uses it. */
 static struct sample samples[WF_VPS_MAX];
 
 static int proc = -1; /* the monitor's descriptor of /proc/self/task */
 static bool has_asked_for_proc;
 
 /*
- * Descriptors of the stat files of the first carriers, by the carrier's number.
- * Few: the monitor has the same descriptor limit as the program. Keeping those
- * of hundreds of sleeping carriers would gain nothing.
+ * How many descriptors of carriers' stat files stay open: those of the first
+ * carriers. Few, as the monitor has the same descriptor limit as the program.
+ * Those of hundreds of sleeping carriers would gain nothing.
  */
 enum { NR_KEPT = 32 };
 static struct {
-	int tid; /* 0: none */
+	int tid; /* of the carrier's kernel thread; 0: no descriptor */
 	int stat;
 } kept[NR_KEPT];
 
@@ -81,7 +83,8 @@ void wf_handoff_init(void)
 {
 	proc = -1;
 	has_asked_for_proc = false;
-	/* The descriptors are the parent's; a fork child has none of them. */
+	/* In a fork child: forgets the parent's descriptors, which it does not
+	 * have. */
 	memset(kept, 0, sizeof(kept));
 }
 
@@ -105,7 +108,7 @@ static void close_kept(void)
 	}
 }
 
-/* The state of c, by a descriptor that stays open. */
+/* Returns the state of c, by a descriptor that stays open. */
 static char ask_kept(const struct wf_carrier *c, int tid)
 {
 	int *stat = &kept[c->number].stat;
@@ -128,17 +131,18 @@ static char state_of(const struct wf_carrier *c)
 
 	if (state != 'X')
 		return state;
-	/* c's kernel thread may have ended, and another may have its id. Or the
-	 * process has reached its limit of descriptors. */
+	/* The descriptor is of no use: c's kernel thread may have ended, and
+	 * another may have its id. Or the process has reached its limit of
+	 * descriptors. */
 	close_kept();
 	return wf_os_thread_state(proc, tid);
 }
 
 /*
- * Passes a membarrier. Where the kernel refuses that, a sleeping carrier will
- * do: it has passed a barrier on its way out of the CPU, and passes another
- * before it runs. If the state cannot be read, a pause takes the place of the
- * barrier.
+ * Passes a membarrier. If the kernel refuses that, returns true only for a
+ * sleeping carrier: it has passed a barrier on its way out of the CPU, and
+ * passes another before it runs. If the state cannot be read, a pause takes the
+ * place of the barrier.
  */
 static bool pass_barrier(const struct wf_vp *vp)
 {
@@ -152,7 +156,7 @@ static bool pass_barrier(const struct wf_vp *vp)
 	return state == 'S' || state == 'X';
 }
 
-/* HANDOFF-1 */
+/* Takes vp from t. Returns false if t keeps it. HANDOFF-1 */
 static bool take(struct wf_vp *vp, struct wf_thread *t)
 {
 	uint32_t none = WF_RETAKE_NONE, ask = WF_RETAKE_ASK;
@@ -182,10 +186,10 @@ bool wf_handoff_may_run(const struct wf_carrier *c)
 }
 
 /*
- * Without /proc ('X') the idle CPU clock has to do: /proc may not be mounted,
- * or the program has used up the descriptors. A program may also end a kernel
- * thread by a system call compiled into it. The state is then 'X', or 'Z' for
- * the process's first kernel thread.
+ * True if the carrier sleeps or has ended. 'X' also means that there is no
+ * /proc: it is not mounted, or the program has used up the descriptors. Then
+ * the idle CPU clock has to do. A carrier that a system call in the program has
+ * ended is in state 'X', or in 'Z' if it is the process's first kernel thread.
  */
 static bool is_asleep(const struct wf_carrier *c)
 {
@@ -196,13 +200,13 @@ static bool is_asleep(const struct wf_carrier *c)
 
 static bool has_work(const struct wf_vp *vp, int64_t now_ns)
 {
-	return wf_vp_is_offline(vp) || /* OFFLINE-3 */
+	return wf_vp_is_offline(vp) || /* OFFLINE-3: the thread must leave it */
 	       wf_queue_nr_interactive(vp) + wf_queue_nr_batch(vp) > 0 ||
 	       wf_realtime_waits(1) || wf_load_relaxed(&vp->nr_requests) != 0 ||
 	       wf_timers_earliest(vp) <= now_ns;
 }
 
-/* HANDOFF-2 */
+/* True if the VP's carrier is blocked in the kernel. HANDOFF-2 */
 static bool is_blocked(struct wf_vp *vp, int64_t now_ns, bool is_handing_off)
 {
 	struct sample *l = &samples[vp->id];
@@ -226,7 +230,8 @@ static bool is_blocked(struct wf_vp *vp, int64_t now_ns, bool is_handing_off)
 		l->nr_alarms = 0;
 		return true;
 	}
-	/* Other processes have the CPU at each check, so check less often. */
+	/* A wrong guess: other processes have the CPU at each check. So checks
+	 * less often. */
 	if (l->nr_alarms < MAX_SKIPS)
 		l->nr_alarms++;
 	l->nr_skips = l->nr_alarms;
@@ -272,8 +277,8 @@ bool wf_handoff_has_ended(const struct wf_carrier *c)
 {
 	int tid = wf_load_relaxed(&c->tid);
 
-	/* The process's first kernel thread is a zombie until the others have
-	 * ended. */
+	/* 'Z': the process's first kernel thread stays as a zombie until the
+	 * others have ended. */
 	return wf_os_tgkill(tid, 0) == -ESRCH ||
 	       (tid == wf_os_getpid() && state_of(c) == 'Z');
 }
@@ -311,7 +316,7 @@ static bool hand_off(struct wf_vp *vp, int64_t now_ns, bool is_handing_off)
 	return true;
 }
 
-/* HANDOFF-3 */
+/* True if c runs and has computed since it last slept. HANDOFF-3 */
 static bool computes(struct wf_carrier *c, int tid)
 {
 	uint64_t nr_sleeps;
@@ -327,7 +332,10 @@ static bool computes(struct wf_carrier *c, int tid)
 	return cpu_ns - c->awake_cpu_ns >= COMPUTES_NS;
 }
 
-/* Checks a few carriers at each call, since hundreds may be asleep. */
+/*
+ * Signals carriers that compute without a VP. Checks a few carriers at each
+ * call, since hundreds may be asleep.
+ */
 static void signal_strays(void)
 {
 	static uint32_t next;

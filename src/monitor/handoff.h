@@ -15,12 +15,12 @@ struct wf_carrier;
 struct wf_thread;
 struct wf_vp;
 
-/* Call it first when the monitor's kernel thread begins. */
+/* Called first when the monitor's kernel thread begins. */
 void wf_handoff_init(void);
 
 /*
- * Checks all VPs. True if it has handed one off. More carriers are then likely
- * to block, so call it again soon, with is_handing_off set.
+ * Checks all VPs. Returns true if it has handed one off. More carriers are then
+ * likely to block, so call it again soon, with is_handing_off set.
  */
 bool wf_handoff_all(int64_t now_ns, bool is_handing_off);
 
@@ -32,8 +32,9 @@ bool wf_handoff_is_runnable(const struct wf_carrier *c);
 /* True if the carrier's kernel thread has ended. */
 bool wf_handoff_has_ended(const struct wf_carrier *c);
 /*
- * vp's carrier has ended while it ran t outside of the runtime. Gives the VP to
- * a spare carrier, if there is one, and sets t's retake to TAKEN.
+ * Called when vp's carrier has ended while it ran t outside of the runtime.
+ * Gives the VP to a spare carrier, if there is one, and sets t's retake to
+ * TAKEN.
  */
 void wf_handoff_from_dead(struct wf_vp *vp, struct wf_thread *t);
 /*

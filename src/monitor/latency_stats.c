@@ -19,7 +19,10 @@ static void update_for_queue(struct wf_latency *latency,
 	wf_latency_update(latency, first, end, vp_ns, longest_ns);
 }
 
-/* The owner empties the next slot and the remote queue at its next switch. */
+/*
+ * Measures the waits in the next slot and the remote queue, which the owner
+ * empties at its next switch.
+ */
 static void update_for_next(struct wf_vp *vp, int64_t *longest_ns)
 {
 	struct wf_vp_watch *w = &vp->watch;
@@ -55,7 +58,10 @@ void wf_latency_stats_update(struct wf_vp *vp)
 	note_longest(vp, longest_ns);
 }
 
-/* All VPs share the injection queue, so the mean CPU time of the VPs counts. */
+/*
+ * Measures the waits in the injection queue. All VPs share it, so the mean CPU
+ * time of the VPs counts.
+ */
 void wf_latency_stats_update_injected(void)
 {
 	struct wf_sched *s = &wf_sched;

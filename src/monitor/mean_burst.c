@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * At each tick this compares the CPU time of a VP with its number of bursts.
- * The VP's threads run long if a mean burst takes twice as long as a wake of
- * another VP. Sleeps count like bursts, since they cost as much as a wake.
- * Otherwise threads that are woken on one VP after the other would seem to run
- * long because of the sleeps. If used_ns is not known (-1), the answer stays
- * unless the bursts are too many for the whole time since.
+ * At each tick this compares the CPU time of a VP with its number of bursts,
+ * the times between two switches. The VP's threads run long if a mean burst
+ * takes twice as long as a wake of another VP. Sleeps count like bursts, since
+ * they cost as much as a wake. Otherwise threads that are woken on one VP after
+ * the other would seem to run long because of the sleeps. used_ns is -1 if the
+ * CPU time is not known. Then the answer stays as it is, unless the bursts are
+ * too many for the whole time since the last tick.
  */
 #include "monitor/mean_burst.h"
 
@@ -18,7 +19,7 @@ void wf_mean_burst_update(struct wf_vp *vp, int64_t now_ns, int64_t used_ns)
 			wf_load_relaxed(&vp->counters.sleeps);
 	bool was_long = wf_load_relaxed(&vp->runs_long), is_long;
 
-	/* A VP with one burst tells nothing of the threads that follow it. */
+	/* One burst tells nothing of the threads that follow it. */
 	if (used_ns > 0 && runs - w->runs > 1)
 		wf_vp_set_starvation_bound(vp,
 					   used_ns / (int64_t)(runs - w->runs));

@@ -72,15 +72,15 @@
 enum {
 	TICK_NS = WF_MONITOR_TICK_NS,
 	SLOW_TICK_NS = 10 * TICK_NS,
-	/* After a handoff more threads are likely to block. With one handoff a
-	 * tick, 500 blocking threads would stop all other threads for half a
-	 * second. So the monitor checks again as soon as another may have
-	 * blocked, then at growing intervals. */
+	/* The monitor checks again this soon after a handoff, then at growing
+	 * intervals: more threads are likely to block. With one handoff a tick,
+	 * 500 blocking threads would stop all other threads for half a
+	 * second. */
 	HANDOFF_NS = 30 * 1000,
-	/* A thread that waits for a peer is likely to wait again soon. */
+	/* As HANDOFF_NS, while more remote wakeups are likely to come. */
 	REMOTE_WAKEUPS_NS = 50 * 1000,
 	QUIET_TICKS_BEFORE_SLEEP = 10,
-	/* MONITOR-6 */
+	/* MONITOR-6: a sleep that ended so soon makes the monitor tick. */
 	SHORT_SLEEP_NS = TICK_NS / 2,
 	SOME_SWITCHES = 2,
 	FAR_NS = 100 * TICK_NS,
@@ -119,8 +119,8 @@ static bool is_needed(void)
 }
 
 /*
- * The earliest timer of busy VPs, and of idle VPs if it is at idle_from or
- * later; at most limit.
+ * Returns the earliest timer of busy VPs, and of idle VPs if it is at idle_from
+ * or later; at most limit.
  */
 static int64_t earliest_deadline(int64_t limit, int64_t idle_from)
 {
@@ -180,8 +180,8 @@ static int64_t announce(int64_t limit)
 }
 
 /*
- * MONITOR-5: for how long all VPs have been idle and no wait for a word has
- * begun.
+ * For how long all VPs have been idle and no wait for a word has begun
+ * (MONITOR-5).
  */
 struct calm {
 	uint64_t nr_waits;
@@ -211,8 +211,8 @@ static int64_t watch_pause(struct calm *calm, int64_t now)
 }
 
 /*
- * Changes monitor_asleep from awake to asleep. False if a carrier's kernel
- * thread has ended; the monitor has to handle that first.
+ * Changes monitor_asleep from awake to asleep. Returns false if a carrier's
+ * kernel thread has ended: the monitor has to handle that first.
  */
 static bool announce_sleep(void)
 {
@@ -222,7 +222,7 @@ static bool announce_sleep(void)
 			      WF_MONITOR_ASLEEP);
 }
 
-/* A shared futex: the kernel wakes it, too (enum wf_monitor_asleep). */
+/* Sleeps on a futex that the kernel wakes, too (enum wf_monitor_asleep). */
 static int sleep_asleep(uint32_t how, int64_t deadline)
 {
 	return wf_os_futex_wait_bits(&wf_sched.monitor_asleep, 0, how,
@@ -230,7 +230,7 @@ static int sleep_asleep(uint32_t how, int64_t deadline)
 }
 
 /*
- * Announces a sleep in which the monitor checks words. False if the monitor has
+ * Announces a sleep in which the monitor checks words. Returns false if it has
  * to announce its sleep anew, or was woken meanwhile.
  */
 static bool announce_watch(uint32_t wanted)
@@ -243,7 +243,7 @@ static bool announce_watch(uint32_t wanted)
 	       wf_cas_acq_rel(&wf_sched.monitor_asleep, &asleep, wanted);
 }
 
-/* MONITOR-5 */
+/* Sleeps until the deadline, and polls wait words meanwhile. MONITOR-5 */
 static void sleep_and_watch(int64_t deadline)
 {
 	static struct calm calm;
@@ -261,7 +261,7 @@ static void sleep_and_watch(int64_t deadline)
 	sleep_asleep(WF_MONITOR_ASLEEP, deadline);
 }
 
-/* A thread waits: sleeps until the next tick, timer or check. */
+/* Sleeps until the next tick, timer or check, while a thread waits. */
 static void nap(int64_t now, int64_t until, uint32_t pokes)
 {
 	if (wf_options.preempt_every != 0 &&
@@ -273,9 +273,9 @@ static void nap(int64_t now, int64_t until, uint32_t pokes)
 }
 
 /*
- * All VPs run CPU-bound threads: sleeps for more than a tick. A thread that
- * makes another one wait wakes the monitor, as in MONITOR-3. This path has no
- * membarrier, so a wake may be missed; that thread waits until the nap ends.
+ * Sleeps for more than a tick, while all VPs run CPU-bound threads. A thread
+ * that makes another one wait wakes the monitor, as in MONITOR-3. This path has
+ * no membarrier, so a wake may be missed; that thread waits until the nap ends.
  */
 static void nap_quietly(int64_t until, uint32_t pokes)
 {
@@ -293,22 +293,22 @@ static void nap_quietly(int64_t until, uint32_t pokes)
 /* The state of run() from round to round. */
 struct rounds {
 	int64_t next_tick;
-	bool is_watching; /* it checked words at the last tick */
+	bool is_watching; /* the last tick checked wait words */
 	bool is_planned;  /* plan_tick has run since the last tick */
-	/* The time to the next check, in ns; TICK_NS if nothing is expected. */
+	/* Times to the next checks, in ns; TICK_NS if nothing is expected. */
 	int64_t handoff_nap, remote_wakeups_nap;
 	struct wf_tick_interval interval;
 	uint32_t quiet_ticks;
 	bool is_quiet;	/* until next_tick all VPs run CPU-bound threads */
-	bool was_poked; /* MONITOR-7 */
+	bool was_poked; /* a thread woke it since the last tick: MONITOR-7 */
 	bool was_woken; /* a thread ended the last sleep */
-	bool was_short; /* and soon; no tick has been calm since */
+	bool was_short; /* ... and soon; no tick was calm since */
 };
 
 /*
- * No thread waits: sleeps until one does (MONITOR-3). While a thread computes,
- * the first sleeps have a time-out of SLOW_TICK_NS. Without membarrier pushers
- * may miss that the monitor sleeps, so all its sleeps have that time-out.
+ * Sleeps until a thread waits (MONITOR-3). While a thread computes, the first
+ * sleeps have a time-out of SLOW_TICK_NS. Without membarrier pushers may miss
+ * that the monitor sleeps, so all its sleeps have that time-out.
  */
 static void sleep_until_needed(struct rounds *r, int64_t now, uint32_t pokes)
 {
@@ -316,7 +316,7 @@ static void sleep_until_needed(struct rounds *r, int64_t now, uint32_t pokes)
 			   !any_is_busy();
 	int64_t limit = is_for_good ? WF_OS_FOREVER : now + SLOW_TICK_NS;
 
-	if (!announce_sleep()) /* MONITOR-3 */
+	if (!announce_sleep()) /* MONITOR-3: then checks again */
 		return;
 	wf_monitor_time_stop();
 	wf_store_relaxed(&wf_sched.monitor_until, limit); /* MONITOR-4 */
@@ -340,7 +340,7 @@ static void sleep_until_needed(struct rounds *r, int64_t now, uint32_t pokes)
 	wf_store_relaxed(&wf_sched.monitor_until, INT64_MIN);
 }
 
-/* MONITOR-7 */
+/* True if the next tick may come later than in a tick interval. MONITOR-7 */
 static bool may_be_calm(const struct rounds *r, int64_t now)
 {
 	return !r->was_short && !r->was_poked && !r->is_watching &&
@@ -359,7 +359,7 @@ static void tick(struct rounds *r, int64_t now)
 	needed = is_lively || is_needed();
 	wf_count(ticks);
 	r->was_short &= is_lively;
-	r->is_watching = wf_words_watch(); /* MONITOR-5 */
+	r->is_watching = wf_words_watch(); /* MONITOR-5: polls words */
 	wf_tick_all(now);
 	r->quiet_ticks = needed ? 0 : r->quiet_ticks + 1;
 	r->next_tick =
@@ -369,7 +369,7 @@ static void tick(struct rounds *r, int64_t now)
 	r->was_poked = false;
 }
 
-/* If all VPs run CPU-bound threads, ticks when the first slice ends. */
+/* Ticks at the end of the first slice, if all VPs run CPU-bound threads. */
 static void plan_tick(struct rounds *r, int64_t now)
 {
 	int64_t quiet_ns = 0;
@@ -382,7 +382,7 @@ static void plan_tick(struct rounds *r, int64_t now)
 	r->is_planned = true;
 }
 
-/* The time to the next check, in ns: it grows by half unless has_found. */
+/* Returns the ns to the next check, which grow by half unless has_found. */
 static int64_t nap_after(bool has_found, int64_t nap_ns, int64_t least_ns)
 {
 	if (has_found)
@@ -444,7 +444,7 @@ static void run(void *arg)
 			    .remote_wakeups_nap = TICK_NS };
 
 	wf_os_set_thread_name("weft-monitor");
-	wf_private_table_make(); /* MONITOR-2 */
+	wf_private_table_make(); /* MONITOR-2: private descriptors */
 	wf_store_relaxed(&monitor_tid, wf_os_gettid());
 	/* The monitor's naps are shorter than the kernel's default slack of 50
 	 * us. */

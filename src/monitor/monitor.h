@@ -16,12 +16,12 @@
 /* Starts the monitor's kernel thread. Returns 0 or -errno. */
 int wf_monitor_start(void);
 /*
- * Ends the monitor and the kernel threads that it has made, before a new start.
- * Returns as wf_service_dismiss does.
+ * Ends the monitor and the kernel threads that it has made, before the runtime
+ * starts anew. Returns as wf_service_dismiss does.
  */
 bool wf_monitor_dismiss(void);
 void wf_monitor_fork_child(void);
-/* The id of the monitor's kernel thread; 0: it does not run. */
+/* Returns the id of the monitor's kernel thread; 0 if it does not run. */
 int wf_monitor_tid(void);
 
 #endif

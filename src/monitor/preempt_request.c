@@ -35,8 +35,8 @@
 enum {
 	TICK_NS = WF_MONITOR_TICK_NS,
 	COMPUTING_PERCENT = 70,
-	/* Longer than most system calls; shorter than a delay that a user
-	 * notices. */
+	/* The least CPU time of a carrier that computes: longer than most
+	 * system calls, shorter than a delay that a user notices. */
 	COMPUTING_MIN_NS = 20 * 1000,
 };
 
@@ -45,17 +45,24 @@ int64_t wf_preempt_request_cpu_of(const struct wf_carrier *c)
 	return wf_os_thread_cpu(wf_load_relaxed(&c->tid));
 }
 
-/* PREEMPT_REQUEST-1 */
+/*
+ * True if c computes, so that a signal cuts no system call short.
+ * PREEMPT_REQUEST-1
+ */
 bool wf_preempt_request_is_computing(const struct wf_carrier *c, int64_t cpu_ns,
 				     int64_t wall_ns)
 {
 	if (cpu_ns * 100 >= wall_ns * COMPUTING_PERCENT)
 		return wf_handoff_may_run(c);
-	/* Its share may be small because other processes have the CPU. */
+	/* A small part of the time may be enough: other processes may have the
+	 * CPU. */
 	return cpu_ns >= COMPUTING_MIN_NS && wf_handoff_is_runnable(c);
 }
 
-/* PREEMPT_REQUEST-1; cpu_ns is the carrier's CPU time now. */
+/*
+ * Signals vp's carrier (PREEMPT_REQUEST-1). cpu_ns is the carrier's CPU time
+ * now.
+ */
 static void send_signal(struct wf_vp *vp, int64_t now_ns, int64_t cpu_ns)
 {
 	struct wf_vp_watch *w = &vp->watch;
@@ -80,7 +87,7 @@ static void request_yield(struct wf_vp *vp, struct wf_thread *t, int64_t now_ns)
 	struct wf_vp_watch *w = &vp->watch;
 
 	if (goes_on(w, t))
-		return; /* the thread still has time */
+		return; /* asked before, and the thread still has time */
 	w->requested = t;
 	w->requested_ns = now_ns;
 	w->requested_cpu_ns = wf_preempt_request_cpu_of(vp->carrier);
@@ -107,12 +114,15 @@ void wf_preempt_request(struct wf_vp *vp, struct wf_thread *t,
 		return;
 	}
 	w->requested = NULL;
-	if (!is_urgent) /* to find out whether it makes calls */
+	if (!is_urgent) /* the flag tells later whether t makes calls */
 		atomic_fetch_or(&t->exit_work, WF_WORK_RESCHED);
 	send_signal(vp, now_ns, wf_preempt_request_cpu_of(vp->carrier));
 }
 
-/* PREEMPT_REQUEST-2. True if the monitor has to check again soon. */
+/*
+ * Signals t if it has computed since the request and made no call. Returns true
+ * if the monitor has to check again soon. PREEMPT_REQUEST-2
+ */
 static bool retry_request(struct wf_vp *vp, struct wf_thread *t, int64_t now_ns)
 {
 	struct wf_vp_watch *w = &vp->watch;
@@ -122,8 +132,8 @@ static bool retry_request(struct wf_vp *vp, struct wf_thread *t, int64_t now_ns)
 	if (elapsed < time_ns / 2)
 		return time_ns < TICK_NS;
 	cpu = wf_preempt_request_cpu_of(vp->carrier);
-	if (cpu < w->requested_cpu_ns) { /* the VP has another carrier: count
-					  * from now */
+	/* the VP has another carrier: begin anew */
+	if (cpu < w->requested_cpu_ns) {
 		w->requested_ns = now_ns;
 		w->requested_cpu_ns = cpu;
 	}
@@ -136,12 +146,12 @@ static bool retry_request(struct wf_vp *vp, struct wf_thread *t, int64_t now_ns)
 	wf_thread_set_uncooperative(t);
 	wf_thread_set_cpu_bound(t);
 	if (wf_vp_asked(vp) == WF_RESCHED_NONE)
-		return false; /* the signal follows at the next preemption */
+		return false; /* t is signalled at its next preemption */
 	send_signal(vp, now_ns, cpu);
 	return true;
 }
 
-/* Notes that the thread with the request has made a call since. */
+/* Notes that the thread with the last request has made a call since. */
 static void update_yielded(struct wf_vp_watch *w)
 {
 	if (w->requested == NULL || goes_on(w, w->requested))
@@ -162,7 +172,7 @@ static bool retry(struct wf_vp *vp, int64_t now_ns)
 		return retry_request(vp, t, now_ns);
 	if (wf_vp_asked(vp) == WF_RESCHED_NONE || t == NULL)
 		return false;
-	/* Has the handler not run yet? */
+	/* True if the handler has not run yet. */
 	if (wf_load_relaxed(&c->is_signalled))
 		return elapsed < TICK_NS;
 	if (!wf_load_relaxed(&c->has_refused))

@@ -23,12 +23,10 @@ void wf_preempt_request(struct wf_vp *vp, struct wf_thread *t,
  */
 bool wf_preempt_request_retry(int64_t now_ns);
 
-/* The CPU time of c's kernel thread, in ns. */
+/* Returns the CPU time of c's kernel thread, in ns. */
 int64_t wf_preempt_request_cpu_of(const struct wf_carrier *c);
 
-/*
- * True if c, which has used cpu_ns of CPU time in the last wall_ns, computes.
- */
+/* True if c computes. It has used cpu_ns of CPU time in the last wall_ns. */
 bool wf_preempt_request_is_computing(const struct wf_carrier *c, int64_t cpu_ns,
 				     int64_t wall_ns);
 

@@ -27,21 +27,23 @@
 #include "wait/timer.h"
 
 static _Atomic uint32_t is_ready;
-static bool is_own; /* the monitor uses it */
+static bool is_own; /* the monitor's table is private */
 static struct wf_thread closer_self;
 static _Atomic int closer_tid;
 
 bool wf_private_table_is_ready(void)
 {
-	/* acquire: pairs with set_ready. */
+	/* acquire: all copies are closed; pairs with set_ready. */
 	return wf_load_acquire(&is_ready) != 0;
 }
 
 static void set_ready(void)
 {
-	/* release: all copies are closed. */
+	/* release: all copies are closed; pairs with
+	 * wf_private_table_is_ready. */
 	wf_store_release(&is_ready, 1);
-	/* The monitor may wait, and the thread that has started weft. */
+	/* Wakes the monitor and the thread that has started weft: both may
+	 * wait. */
 	wf_os_futex_wake(&is_ready, INT_MAX);
 }
 
@@ -55,8 +57,8 @@ static void run_closer(void *arg)
 {
 	wf_os_set_thread_name("weft-closer");
 	close_copies();
-	if (wf_timers_want_watch()) /* the monitor waits for the table to start
-				     * it */
+	/* the monitor starts the clock watch once the table is ready */
+	if (wf_timers_want_watch())
 		wf_idle_wake_monitor();
 	for (;;)
 		wf_sys(SYS_exit, 0);
@@ -64,7 +66,8 @@ static void run_closer(void *arg)
 
 void wf_private_table_make(void)
 {
-	/* The copies are closed within microseconds in most programs. */
+	/* The monitor waits for at most this time: in most programs the copies
+	 * are closed within microseconds. */
 	const int64_t most_ns = 2 * WF_NS_PER_MS;
 
 	is_own = wf_sys(SYS_close_range, ~0U, ~0U, CLOSE_RANGE_UNSHARE) == 0;
@@ -85,7 +88,7 @@ bool wf_private_table_is_made(void)
 
 /*
  * True if the kernel thread that closes the copies, or the monitor that makes
- * it, still waits for a CPU. Otherwise a file system keeps it waiting.
+ * it, still waits for a CPU. If not, a file system keeps it waiting.
  */
 static bool is_about_to_run(void)
 {

@@ -25,8 +25,8 @@ bool wf_private_table_is_made(void);
 
 /*
  * True if all copies of the program's descriptors are closed. Until then the
- * close of a copy may cancel a registration by mq_notify, as any close in the
- * process does. Any thread may call it.
+ * close of a copy may cancel a notification that the program has registered by
+ * mq_notify, as any close in the process does. Any thread may call it.
  */
 bool wf_private_table_is_ready(void);
 
@@ -40,7 +40,8 @@ bool wf_private_table_is_ready(void);
 void wf_private_table_wait(int64_t most_ns);
 
 /*
- * Ends the kernel thread that closes the copies; returns as wf_service_dismiss.
+ * Ends the kernel thread that closes the copies. Returns as wf_service_dismiss
+ * does.
  */
 bool wf_private_table_dismiss(void);
 void wf_private_table_fork_child(void);

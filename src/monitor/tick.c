@@ -51,26 +51,29 @@
 enum {
 	TICK_NS = WF_MONITOR_TICK_NS,
 	FULL_PERCENT = 70,
-	FEW_SWITCHES = 8, /* in a tick, TICK-4 */
+	/* with more switches in a tick no thread has run long: TICK-4 */
+	FEW_SWITCHES = 8,
 	IGNORED_PERCENT = 5,
-	SLICES_NS = 24 * TICK_NS, /* TICK-3 */
+	/* time for one slice of each batch thread: TICK-3 */
+	SLICES_NS = 24 * TICK_NS,
 	SLICE_MAX_TICKS = 4,
-	PART_MIN = WF_DEFICIT_TICK / 8, /* of the batch queue; its part of a
-					 * tick is 1/8 to 7/8 */
+	/* the batch queue's part of a tick is 1/8 to 7/8 */
+	PART_MIN = WF_DEFICIT_TICK / 8,
 	PART_MAX = WF_DEFICIT_TICK - PART_MIN,
-	/* Longer than any tick: the kernel has not run the monitor itself. */
+	/* A longer time between two ticks means that the monitor itself had no
+	 * CPU. No tick interval is as long. */
 	LOST_NS = 50 * 1000 * 1000,
 };
 
-/* The state of one VP at a tick. */
+/* The state of one VP, as the tick finds it. */
 struct view {
 	struct wf_vp *vp;
-	struct wf_thread *t; /* running */
-	int64_t passed_ns;   /* since the last check */
-	bool is_full;	     /* charged with a whole tick */
-	bool is_long;	     /* and t has run for most of it: TICK-4 */
+	struct wf_thread *t; /* the thread that runs */
+	int64_t passed_ns;   /* ns since the last check */
+	bool is_full;	     /* t is charged with a whole tick */
+	bool is_long;	     /* ... and has run for most of it: TICK-4 */
 	int32_t nr_interactive, nr_batch;
-	uint64_t switches; /* when t was read */
+	uint64_t switches; /* count of switches when t was read */
 };
 
 static struct view view_of(struct wf_vp *vp)
@@ -87,8 +90,8 @@ static struct view view_of(struct wf_vp *vp)
 }
 
 /*
- * Adds the CPU time since the last call to t's slice. Called at each tick and
- * when the slice ends.
+ * Adds the CPU time since the last call to the slice of t. Called at each tick
+ * and when the slice ends.
  */
 static void charge_slice(struct wf_vp *vp, struct wf_thread *t, int64_t cpu_ns)
 {
@@ -104,7 +107,10 @@ static void charge_slice(struct wf_vp *vp, struct wf_thread *t, int64_t cpu_ns)
 	w->slice_cpu_ns = cpu_ns;
 }
 
-/* TICK-4 */
+/*
+ * True if t has run long in this tick. If it did so in enough ticks, marks it
+ * as CPU-bound. TICK-4
+ */
 static bool has_run_long(struct wf_thread *t, uint64_t nr_switches)
 {
 	bool is_known = wf_thread_was_uncooperative(t);
@@ -120,9 +126,9 @@ static bool has_run_long(struct wf_thread *t, uint64_t nr_switches)
 }
 
 /*
- * Charges the VP for the time since the last check. False if the figures say
- * nothing: the VP has another carrier, a tick was lost, or the thread has used
- * hardly any CPU time.
+ * Charges the VP for the time since the last check. Returns false if the
+ * figures say nothing: the VP has another carrier, a tick was lost, or the
+ * thread has used hardly any CPU time.
  */
 static bool charge(struct view *v, int64_t now_ns)
 {
@@ -166,7 +172,7 @@ static int32_t clamp(int32_t x, int32_t low, int32_t high)
 	return x < low ? low : x > high ? high : x;
 }
 
-/* TICK-2 */
+/* Updates and returns the VP's batch deficit. TICK-2 */
 static int32_t update_deficit(const struct view *v)
 {
 	int32_t from_batch = v->t->from_batch, from_interactive = !from_batch;
@@ -192,7 +198,7 @@ static int32_t update_deficit(const struct view *v)
 	return batch_deficit;
 }
 
-/* TICK-3 */
+/* Returns how long the slice of the VP's thread is. TICK-3 */
 static int64_t slice_ns(const struct view *v)
 {
 	int32_t ticks = clamp(SLICES_NS / TICK_NS / (v->nr_batch + 1), 1,
@@ -237,8 +243,9 @@ int64_t wf_tick_quiet_ns(void)
 	}
 	if (quiet_ns == INT64_MAX || quiet_ns < 0)
 		return 0;
-	/* The carrier gets less than the whole time. Without the margin the
-	 * slice would end just after the tick, and need another tick. */
+	/* Adds a margin, since the carrier gets less than the whole time.
+	 * Without it the slice would end just after the tick, and need another
+	 * tick. */
 	return quiet_ns + quiet_ns / 32 + TICK_NS / 50;
 }
 
@@ -273,7 +280,8 @@ static void preempt_for_realtime(struct wf_vp *vp, int64_t now_ns)
 {
 	const struct view v = view_of(vp);
 
-	/* A carrier that sleeps in the kernel loses its VP (handoff.h). */
+	/* A carrier that sleeps in the kernel loses its VP anyway
+	 * (handoff.h). */
 	if (v.t == NULL || wf_vp_asked(vp) == WF_RESCHED_REALTIME ||
 	    !wf_handoff_is_runnable(vp->carrier))
 		return;
@@ -289,7 +297,8 @@ void wf_tick_realtime(int64_t now_ns)
 	if (!wf_offline_is_pending())
 		return;
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
-		if (wf_vp_is_offline(&wf_sched.vps[i])) /* OFFLINE-3 */
+		/* OFFLINE-3: its thread has to leave */
+		if (wf_vp_is_offline(&wf_sched.vps[i]))
 			preempt_for_realtime(&wf_sched.vps[i], now_ns);
 	}
 }
@@ -308,7 +317,10 @@ static void charge_throttle(const struct view *v, bool is_realtime)
 		wf_throttle_realtime_ran(v->vp, v->passed_ns);
 }
 
-/* True if the VP makes progress, so that other VPs may give it work. */
+/*
+ * Ticks one VP. Returns true if it makes progress, so that other VPs may give
+ * it work.
+ */
 static bool tick_vp(struct wf_vp *vp, int64_t now_ns)
 {
 	struct view v = view_of(vp);
@@ -351,7 +363,7 @@ void wf_tick_handed_off(struct wf_vp *vp, struct wf_thread *t)
 		atomic_fetch_or(&vp->pending, WF_PENDING_BATCH);
 }
 
-/* Preempts the thread of the VP for an interactive thread, if it computes. */
+/* Preempts the VP's thread for an interactive thread, if it computes. */
 static void preempt_for_interactive(const struct view *v, int64_t now_ns)
 {
 	struct wf_vp *vp = v->vp;

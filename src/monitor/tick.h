@@ -15,9 +15,10 @@
 
 enum {
 	WF_MONITOR_TICK_NS = 1000 * 1000,
-	/* Shorter than the time by which a wake may be late. Ten times as
-	 * long as a check takes where the monitor first has to get the CPU
-	 * from the thread that it checks. */
+	/* Time to the next check of a preemption. It is shorter than the time
+	 * by which a wake may be late. It is ten times as long as a check where
+	 * the monitor first has to get the CPU from the thread that it
+	 * checks. */
 	WF_TICK_RETRY_NS = WF_MONITOR_TICK_NS / 4,
 };
 
@@ -31,8 +32,8 @@ void wf_tick_all(int64_t now_ns);
 void wf_tick_handed_off(struct wf_vp *vp, struct wf_thread *t);
 
 /*
- * Timers of vp have made threads runnable: preempts vp's thread if it is
- * CPU-bound.
+ * Called when timers of vp have made threads runnable: preempts vp's thread if
+ * it is CPU-bound.
  */
 void wf_tick_timer_fired(struct wf_vp *vp, int64_t now_ns);
 
@@ -52,14 +53,14 @@ enum wf_remote_wakeups {
 enum wf_remote_wakeups wf_tick_remote_wakeups(int64_t now_ns);
 
 /*
- * A real-time thread waits: preempts the VP that runs the thread of the lowest
- * priority, if that is lower. Also preempts VPs that go offline.
+ * Called when a real-time thread waits. Preempts the VP that runs the thread of
+ * the lowest priority, if that is lower. Also preempts VPs that go offline.
  */
 void wf_tick_realtime(int64_t now_ns);
 
 /*
- * For how long, in ns, the monitor has nothing to do unless a thread wakes it.
- * Greater than 0 only if all VPs run CPU-bound threads and only CPU-bound
+ * Returns for how long, in ns, the monitor has nothing to do unless a thread
+ * wakes it. Above 0 only if all VPs run CPU-bound threads and only CPU-bound
  * threads wait.
  */
 int64_t wf_tick_quiet_ns(void);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A tick costs the monitor 20 us where a hypervisor sets the timers, and costs
- * the interrupted threads their caches. A server with a CPU to itself lost 4 %.
- * So the interval is four ticks once busy VPs have only switched for 32 ticks,
- * without CPU-bound threads. In that state a thread that computes is preempted
- * up to 3 ms later, and a thread that blocks loses its VP up to 3 ms later. The
- * first of these makes the interval one tick again, for 32 ticks.
+ * the interrupted threads their caches. A server with a CPU to itself lost 4 %
+ * by ticks of 1 ms. So the interval is four ticks once busy VPs have only
+ * switched for 32 ticks, without CPU-bound threads. The price is delay: a
+ * thread that computes is preempted up to 3 ms later, or a thread that blocks
+ * loses its VP up to 3 ms later. The first of these events makes the interval
+ * one tick again, for 32 ticks.
  */
 #include "monitor/tick_interval.h"
 

@@ -13,16 +13,17 @@
 #include <stdint.h>
 
 enum {
-	/* Switches in a tick. With 64, the mean time between two is shorter
-	 * than a wake takes. */
+	/* Number of switches in a tick from which on a VP counts as switching
+	 * often. With 64, the mean time between two is shorter than a wake
+	 * takes. */
 	WF_TICK_LIVELY = 64,
 };
 
 struct wf_tick_interval {
-	/* Switches since the last tick. */
-	uint64_t most;	  /* of any VP */
-	uint64_t least;	  /* of any busy VP */
-	uint32_t nr_calm; /* calm ticks in a row */
+	/* Numbers of switches since the last tick. */
+	uint64_t most;	  /* the highest of any VP */
+	uint64_t least;	  /* the lowest of any busy VP */
+	uint32_t nr_calm; /* ticks in a row in which busy VPs only switched */
 };
 
 /*
@@ -31,8 +32,9 @@ struct wf_tick_interval {
 void wf_tick_interval_update(struct wf_tick_interval *interval);
 
 /*
- * The time to the next tick, in ns. may_be_calm: the monitor has nothing to
- * check in the next 10 ms. Call after wf_tick_interval_update and wf_tick_all.
+ * Returns the time to the next tick, in ns. may_be_calm: the monitor has
+ * nothing to check in the next 10 ms. Call after wf_tick_interval_update and
+ * wf_tick_all.
  */
 int64_t wf_tick_interval_next(struct wf_tick_interval *interval,
 			      bool may_be_calm);
