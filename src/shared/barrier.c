@@ -29,33 +29,39 @@ enum { NUMBERS = INT_MAX };
 
 static uint32_t last_number(uint32_t count)
 {
-	return NUMBERS - NUMBERS % count; /* SHARED_BARRIER-3 */
+	/* SHARED_BARRIER-3: the last number */
+	return NUMBERS - NUMBERS % count;
 }
 
 /*
- * acq_rel: pairs with itself and with the release in leave(). The threads that
- * leave see all that was done before an arrival.
+ * Returns the caller's number of arrival. acq_rel: pairs with itself and with
+ * the release in leave(). The threads that leave see all that was done before
+ * an arrival.
  */
 static uint32_t come(struct wf_libc_barrier *b, uint32_t last)
 {
 	uint32_t number, seen;
 
 	while ((number = atomic_fetch_add(&b->come, 1) + 1) > last) {
-		/* SHARED_BARRIER-3 */
+		/* SHARED_BARRIER-3: waits until the words are reset. */
 		while ((seen = wf_load_acquire(&b->come)) > last)
 			wf_shared_word_wait(&b->come, seen, WF_FOREVER);
 	}
 	return number;
 }
 
-/* SHARED_BARRIER-1 */
+/*
+ * Moves `done` so that the threads of complete rounds may leave.
+ * SHARED_BARRIER-1
+ */
 static void complete_rounds(struct wf_libc_barrier *b, uint32_t number,
 			    uint32_t count)
 {
 	uint32_t done = wf_load_relaxed(&b->done);
 
 	while (done + count <= number) {
-		/* release: pairs with the acquire in wf_shared_barrier_wait. */
+		/* release: the work before the arrivals; pairs with the acquire
+		 * in wf_shared_barrier_wait. */
 		if (wf_cas_acq_rel(&b->done, &done, number - number % count)) {
 			wf_shared_word_wake(&b->done, INT_MAX);
 			return;
@@ -65,9 +71,10 @@ static void complete_rounds(struct wf_libc_barrier *b, uint32_t number,
 
 static void leave(struct wf_libc_barrier *b, uint32_t last)
 {
-	/* acq_rel: the last thread comes after all accesses of the others. */
+	/* acq_rel: the last thread to leave comes after all accesses of the
+	 * others. */
 	if (atomic_fetch_add(&b->gone, 1) + 1 != last)
-		return; /* SHARED_BARRIER-2 */
+		return; /* SHARED_BARRIER-2: no access from here on */
 	wf_store_relaxed(&b->done, 0);
 	wf_store_relaxed(&b->gone, 0);
 	/*

@@ -13,7 +13,10 @@
 
 #include <pthread.h>
 
-/* Returns PTHREAD_BARRIER_SERIAL_THREAD to one thread of a round, else 0. */
+/*
+ * Waits until a round is complete. Returns PTHREAD_BARRIER_SERIAL_THREAD to one
+ * of its threads, 0 to the others.
+ */
 int wf_shared_barrier_wait(pthread_barrier_t *barrier);
 
 /* Waits until the threads of the last round have left the barrier. */

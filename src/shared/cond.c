@@ -62,19 +62,19 @@
 #include "sync/mutex.h"
 
 enum {
-	/* next: the other bits are the next place */
-	GROUP = 1 << 0, /* the group that new waiters join */
-	/* groups.users, above libc's flags */
+	/* Bits of cond_words.h. The other bits of `next` are the next place. */
+	GROUP = 1 << 0, /* of `next`: the group that new waiters join */
+	/* of groups.users, above libc's flags */
 	DYING = 1 << 2,
-	/* groups.lock: the other bits are the first group's places */
+	/* of groups.lock; its other bits are the first group's places */
 	LOCKED = 1 << 0,
 	LOCKED_WAITED = 1 << 1,
 	LOCK = LOCKED | LOCKED_WAITED,
 	PLACES_SHIFT = 2,
-	/* refs */
+	/* of refs */
 	AWAITED = 1 << 0,
 	ONE_REF = 1 << 1,
-	/* groups.signals with refs */
+	/* of groups.signals until 2.40 */
 	ENDED = 1 << 0,
 
 	MAX_WAITERS = 1 << 29,
@@ -86,12 +86,12 @@ struct waiter {
 	pthread_mutex_t *mutex;
 	uint64_t place;
 	uint32_t group;
-	/* SHARED_COND-6. Each changes in the runtime, with the words. */
-	bool is_counted; /* in `users`, with a place */
-	bool has_ref;	 /* SHARED_COND-9 */
-	bool has_signal; /* taken from signals[group] */
+	/* Flags for SHARED_COND-6, each set in one step with the words. */
+	bool is_counted; /* has a place, and is in `users` */
+	bool has_ref;	 /* is in refs: SHARED_COND-9 */
+	bool has_signal; /* has taken it from signals[group] */
 	bool has_given_up;
-	bool has_released; /* the mutex */
+	bool has_released; /* has released the mutex */
 };
 
 static bool has_refs(const struct wf_cond_words *c)
@@ -105,7 +105,7 @@ static void lock(const struct wf_cond_words *c)
 {
 	uint32_t seen = wf_load_relaxed(&c->groups->lock), mark = LOCKED;
 
-	/* acquire: pairs with the release in unlock(). */
+	/* acquire: the words; pairs with the release in unlock(). */
 	for (;;) {
 		if ((seen & LOCK) == 0) {
 			if (wf_cas_acq_rel(&c->groups->lock, &seen,
@@ -113,7 +113,7 @@ static void lock(const struct wf_cond_words *c)
 				return;
 			continue;
 		}
-		mark = LOCKED_WAITED; /* other threads may sleep, too */
+		mark = LOCKED_WAITED; /* as others may sleep on it, too */
 		if ((seen & LOCK) == LOCKED_WAITED ||
 		    wf_cas_acq_rel(&c->groups->lock, &seen,
 				   (seen & ~(uint32_t)LOCK) | mark)) {
@@ -127,7 +127,7 @@ static void lock(const struct wf_cond_words *c)
 
 static void unlock(const struct wf_cond_words *c)
 {
-	/* release: pairs with the acquire in lock(). */
+	/* release: the words; pairs with the acquire in lock(). */
 	if ((atomic_fetch_and(&c->groups->lock, ~(uint32_t)LOCK) & LOCK) ==
 	    LOCKED_WAITED)
 		wf_shared_word_wake(&c->groups->lock, 1);
@@ -138,7 +138,7 @@ static uint32_t places_locked(const struct wf_cond_words *c)
 	return wf_load_relaxed(&c->groups->lock) >> PLACES_SHIFT;
 }
 
-/* Other threads may set LOCKED_WAITED meanwhile. */
+/* By CAS, as other threads may set LOCKED_WAITED meanwhile. */
 static void set_places_locked(const struct wf_cond_words *c, uint32_t places)
 {
 	uint32_t seen = wf_load_relaxed(&c->groups->lock);
@@ -157,7 +157,7 @@ static uint64_t start_of(const struct wf_cond_words *c)
 	return has_refs(c) ? start / WF_COND_ONE_PLACE : start;
 }
 
-/* SHARED_COND-8: waits until no thread reads the group's signals. */
+/* Waits until no thread reads the signals of group g. SHARED_COND-8 */
 static void end_group_locked(const struct wf_cond_words *c, uint32_t g)
 {
 	uint32_t refs;
@@ -167,7 +167,7 @@ static void end_group_locked(const struct wf_cond_words *c, uint32_t g)
 	 * counts itself later sees ENDED or the new `start`. */
 	refs = atomic_fetch_or(&c->refs[g], 0);
 	if (refs >= ONE_REF)
-		/* A waiter of libc may have taken their signal by mistake. */
+		/* libc's waiters may have taken a wrong signal: wakes all. */
 		wf_shared_word_wake(&c->groups->signals[g], INT_MAX);
 	while (refs >= ONE_REF) {
 		refs = atomic_fetch_or(&c->refs[g], AWAITED) | AWAITED;
@@ -187,15 +187,16 @@ static void set_start_locked(const struct wf_cond_words *c, uint64_t start,
 		end_group_locked(c, first);
 		wf_store_relaxed(c->start, start * WF_COND_ONE_PLACE | first);
 		/* release: pairs with the acquire in await_signal(). */
-		wf_store_release(&signals[first], 0); /* SHARED_COND-8 */
+		/* SHARED_COND-8: for the next */
+		wf_store_release(&signals[first], 0);
 	} else {
 		wf_store_relaxed(c->start, start);
-		/* release: pairs with await_signal(), too. SHARED_COND-11 */
+		/* release: as above, by SHARED_COND-11. */
 		wf_store_release(&signals[first ^ 1], (uint32_t)start);
 	}
 }
 
-/* SHARED_COND-3. False: no thread waits. `next` is an earlier value. */
+/* Swaps groups; false if no thread waits. `next` may be old. SHARED_COND-3 */
 static bool next_group_locked(const struct wf_cond_words *c, uint64_t next)
 {
 	uint32_t joined = next & GROUP;
@@ -208,11 +209,11 @@ static bool next_group_locked(const struct wf_cond_words *c, uint64_t next)
 	/* release: pairs with the acquire in begin_wait(). */
 	last = atomic_fetch_xor(c->next, GROUP) / WF_COND_ONE_PLACE;
 	set_places_locked(c, (uint32_t)(last - end));
-	*size += (uint32_t)(last - end); /* SHARED_COND-2 */
+	*size += (uint32_t)(last - end); /* SHARED_COND-2: adds its places */
 	return *size != 0;
 }
 
-/* SHARED_COND-7, SHARED_COND-10 */
+/* The unit of signals[g]: SHARED_COND-7, SHARED_COND-10 */
 static uint32_t one_signal(const struct wf_cond_words *c)
 {
 	return has_refs(c) ? 2 : 1;
@@ -287,7 +288,7 @@ static void drop_ref(struct waiter *w)
 	wf_shared_word_wake(refs, INT_MAX);
 }
 
-/* Only here does a cancellation end the wait. */
+/* Sleeps on word. Only this part of a wait can be cancelled. */
 static int sleep_on(_Atomic uint32_t *word, uint32_t seen, int64_t deadline_ns,
 		    bool is_cancel_point)
 {
@@ -305,7 +306,7 @@ static bool has_ended(const struct waiter *w, uint32_t signals, uint64_t start)
 	return w->place < start || (has_refs(w->c) && (signals & ENDED));
 }
 
-/* SHARED_COND-7, SHARED_COND-10 */
+/* True if signals[group] has a signal. SHARED_COND-7, SHARED_COND-10 */
 static bool is_signalled(const struct waiter *w, uint32_t signals,
 			 uint64_t start)
 {
@@ -327,7 +328,7 @@ static bool take_signal(struct waiter *w, uint32_t seen)
 	struct wf_thread *t = wf_runtime_enter();
 
 	w->has_signal = wf_cas_acq_rel(&w->c->groups->signals[w->group], &seen,
-				       /* SHARED_COND-12 */
+				       /* SHARED_COND-12: takes one */
 				       seen - one_signal(w->c));
 	wf_runtime_leave(t);
 	return w->has_signal;
@@ -352,7 +353,7 @@ static int await_signal(struct waiter *w, int64_t deadline_ns,
 		} else if (is_signalled(w, seen, start)) {
 			if (!take_signal(w, seen))
 				continue;
-			rc = 0; /* before the deadline or cancellation */
+			rc = 0; /* wins over deadline, cancellation */
 		} else if (rc == 0) {
 			rc = sleep_on(signals, seen, deadline_ns,
 				      is_cancel_point);
@@ -365,7 +366,7 @@ static int await_signal(struct waiter *w, int64_t deadline_ns,
 	return rc;
 }
 
-/* SHARED_COND-4 */
+/* Gives up a wait that has timed out or was cancelled. SHARED_COND-4 */
 static void give_up(struct waiter *w)
 {
 	const struct wf_cond_words *c = w->c;
@@ -383,7 +384,7 @@ static void give_up(struct waiter *w)
 		has_signal = *size == 0;
 		*size -= !has_signal;
 	} else if (*size == (uint32_t)-MAX_WAITERS) {
-		unlock(c); /* too many to count: wakes all waiters */
+		unlock(c); /* at the limit of the count: wakes all waiters */
 		wf_shared_cond_broadcast(cond);
 		return;
 	} else {
@@ -435,7 +436,7 @@ static void end_use(struct waiter *w)
 		wf_shared_word_wake(users, INT_MAX);
 }
 
-/* SHARED_COND-6 */
+/* Cleans up a wait that a jump or an exit leaves. SHARED_COND-6 */
 static void leave_wait(void *waiter)
 {
 	struct waiter *w = waiter;
@@ -475,7 +476,7 @@ int wf_shared_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex,
 	struct waiter w = { .c = &words, .cond = cond, .mutex = mutex };
 	int rc, lock_rc = 0;
 
-	t->at_cancel_point = false; /* locking the mutex again is none */
+	t->at_cancel_point = false; /* locking again is no cancellation point */
 	wf_cleanup_begin(&cleanup, leave_wait, &w);
 	begin_wait(&w);
 	rc = wait_at(&w, deadline_ns, is_cancel_point);
@@ -491,7 +492,7 @@ void wf_shared_cond_fini(pthread_cond_t *cond)
 	_Atomic uint32_t *users = &wf_cond_words_of(cond).groups->users;
 	uint32_t seen = atomic_fetch_or(users, DYING) | DYING;
 
-	while (seen >= WF_COND_ONE_USER) { /* SHARED_COND-5 */
+	while (seen >= WF_COND_ONE_USER) { /* SHARED_COND-5: they access it */
 		wf_shared_word_wait(users, seen, WF_FOREVER);
 		/* acquire: pairs with the release in end_use(). */
 		seen = wf_load_acquire(users);

@@ -20,29 +20,33 @@
 #include "libc/cond_words.h"
 
 /*
- * Does weft know libc's protocol, and can the calling thread park? If not, the
- * caller uses libc's functions instead of those below.
+ * True if weft knows libc's protocol and the calling thread can park. If not,
+ * the caller uses libc's functions instead of those below.
  */
 static inline bool wf_shared_cond_can_wait(void)
 {
 	return wf_io_can_wait_futex() && wf_cond_words_are_known();
 }
 
-/* wf_shared_cond_can_wait for a thread that is about to wait. */
+/* As wf_shared_cond_can_wait, for a thread that is about to wait. */
 static inline bool wf_shared_cond_will_wait(void)
 {
 	return wf_io_will_wait_futex() && wf_cond_words_are_known();
 }
 
 /*
- * Parks. The mutex may be of any kind. Returns 0, also without a signal,
- * -ETIMEDOUT or -ECANCELED. Returns -EPERM if the mutex cannot be released, and
- * -EOWNERDEAD or -ENOTRECOVERABLE if locking it again returns that.
+ * Releases mutex, parks until a signal, locks mutex again. The mutex may be of
+ * any kind. Returns 0, also without a signal, -ETIMEDOUT or -ECANCELED. Returns
+ * -EPERM if the mutex cannot be released, and -EOWNERDEAD or -ENOTRECOVERABLE
+ * if locking it again returns that.
  */
 int wf_shared_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex,
 			int64_t deadline_ns);
 
-/* Both may park until other threads release the object's internal lock. */
+/*
+ * Wake one waiter, or all of them. May park until other threads release the
+ * object's internal lock.
+ */
 void wf_shared_cond_signal(pthread_cond_t *cond);
 void wf_shared_cond_broadcast(pthread_cond_t *cond);
 

@@ -39,7 +39,10 @@ static bool is_invalid(const pthread_mutex_t *m)
 	return wf_mutex_is_invalid((const struct wf_mutex *)m);
 }
 
-/* libc's trylock leaves the word locked if it returns ENOTRECOVERABLE. */
+/*
+ * Frees the word after libc's trylock has returned ENOTRECOVERABLE, which
+ * leaves it locked.
+ */
 static void let_go(pthread_mutex_t *m)
 {
 	uint32_t word = wf_load_relaxed(wf_libc_mutex_word(m));
@@ -56,7 +59,7 @@ int wf_shared_mutex_trylock(pthread_mutex_t *m)
 
 	if (is_invalid(m))
 		return EINVAL;
-	if (wf_inherit_has(m)) /* SHARED_MUTEX-3 */
+	if (wf_inherit_has(m)) /* SHARED_MUTEX-3: it is the kernel's */
 		return wf_inherit_trylock(m);
 	if (wf_shared_is_ours(m))
 		return wf_shared_trylock(m);
@@ -81,7 +84,10 @@ static uint32_t marked(const pthread_mutex_t *m, uint32_t word)
 		       (word & ~WF_CEILING_STATE) | WF_LIBC_MUTEX_WAITED;
 }
 
-/* False: the mutex may be free. */
+/*
+ * Marks the word as waited for, and stores it. Returns false if the mutex may
+ * be free.
+ */
 static bool mark(pthread_mutex_t *m, uint32_t *ret_word)
 {
 	uint32_t word = wf_load_relaxed(wf_libc_mutex_word(m)), wanted;
@@ -106,7 +112,10 @@ static int wait_for(pthread_mutex_t *m, int64_t deadline_ns)
 		       0;
 }
 
-/* libc's lock returns EDEADLK here, its trylock EBUSY. */
+/*
+ * True if the caller owns m, an errorcheck mutex: libc's lock then returns
+ * EDEADLK, its trylock EBUSY.
+ */
 static bool is_deadlock(const pthread_mutex_t *m)
 {
 	return wf_libc_mutex_type(m) == PTHREAD_MUTEX_ERRORCHECK_NP &&
@@ -126,7 +135,7 @@ static int lock_slow(pthread_mutex_t *m, int64_t deadline_ns)
 	int rc;
 
 	do {
-		/* After any other end of the wait the thread tries again. */
+		/* If the wait ends for another reason, tries again. */
 		if (wait_for(m, deadline_ns) == -ETIMEDOUT)
 			return ETIMEDOUT;
 		rc = wf_shared_mutex_trylock(m);
@@ -134,7 +143,7 @@ static int lock_slow(pthread_mutex_t *m, int64_t deadline_ns)
 	if (rc == 0 || rc == EOWNERDEAD) {
 		uint32_t word;
 
-		mark(m, &word); /* SHARED_MUTEX-2 */
+		mark(m, &word); /* SHARED_MUTEX-2: more may sleep */
 	}
 	return rc;
 }
@@ -147,7 +156,7 @@ int wf_shared_mutex_lock(pthread_mutex_t *m, clockid_t clock,
 
 	if (is_invalid(m))
 		return EINVAL;
-	if (wf_inherit_has(m)) /* SHARED_MUTEX-3 */
+	if (wf_inherit_has(m)) /* SHARED_MUTEX-3: it is the kernel's */
 		return wf_inherit_lock(m, clock, abstime);
 	if (!wf_io_can_wait_futex() && !wf_shared_is_ours(m))
 		return lock_by_libc(m, clock, abstime);
@@ -164,7 +173,7 @@ int wf_shared_mutex_unlock(pthread_mutex_t *m)
 {
 	if (is_invalid(m))
 		return EINVAL;
-	if (wf_inherit_has(m)) /* SHARED_MUTEX-3 */
+	if (wf_inherit_has(m)) /* SHARED_MUTEX-3: it is the kernel's */
 		return wf_inherit_unlock(m);
 	return wf_shared_is_ours(m) ? wf_shared_unlock(m) :
 				      wf_real.pthread_mutex_unlock(m);

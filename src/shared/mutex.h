@@ -15,7 +15,9 @@
 #include <pthread.h>
 #include <time.h>
 
-/* Parks. abstime NULL: no deadline. */
+/*
+ * Locks m; parks until it is free or the deadline `abstime`. NULL: no deadline.
+ */
 int wf_shared_mutex_lock(pthread_mutex_t *m, clockid_t clock,
 			 const struct timespec *abstime);
 int wf_shared_mutex_trylock(pthread_mutex_t *m);

@@ -48,7 +48,7 @@
 #include "sync/owner.h"
 #include "wait/sleep.h"
 
-/* words.readers */
+/* Bits of words.readers; the rest is the number of readers. */
 enum {
 	WRITE_PHASE = 1 << 0,
 	WRITER = 1 << 1,
@@ -57,9 +57,12 @@ enum {
 };
 #define TOO_MANY_READERS (1U << 31)
 
-#define HANDED_OVER (1U << 31) /* words.writers */
+#define HANDED_OVER (1U << 31) /* bit of words.writers */
 
-/* words.phase, beside WRITE_PHASE, and words.first, beside 1 */
+/*
+ * A bit of words.phase beside WRITE_PHASE, and of words.first beside 1: a
+ * thread may sleep on the word.
+ */
 enum { SLEPT_ON = 1 << 1 };
 
 static struct wf_libc_rwlock *words_of(pthread_rwlock_t *rwlock)
@@ -77,7 +80,7 @@ static uint64_t as_writer(uint32_t number)
 	return (uint64_t)wf_os_getpid() << 32 | number;
 }
 
-/* SHARED_RWLOCK-8 */
+/* True if the caller holds the lock as the writer. SHARED_RWLOCK-8 */
 static bool is_writer(struct wf_libc_rwlock *l)
 {
 	uint32_t me = wf_owner_self();
@@ -96,8 +99,8 @@ static void note_writer(struct wf_libc_rwlock *l)
 
 /*
  * Waits until the caller may go on in `phase` (0 or WRITE_PHASE) by
- * SHARED_RWLOCK-3. False: the deadline has passed. The caller must then try to
- * undo its count (SHARED_RWLOCK-4).
+ * SHARED_RWLOCK-3. Returns false if the deadline has passed. Then the caller
+ * must try to undo its count (SHARED_RWLOCK-4).
  */
 static bool await_phase(struct wf_libc_rwlock *l, uint32_t phase,
 			int64_t deadline_ns)
@@ -130,7 +133,10 @@ static bool await_phase(struct wf_libc_rwlock *l, uint32_t phase,
 
 /* --- readers -------------------------------------------------------------- */
 
-/* SHARED_RWLOCK-7. False: the deadline has passed. */
+/*
+ * Waits, as a new reader, until the first writer has left (SHARED_RWLOCK-7).
+ * Returns false if the deadline has passed.
+ */
 static bool let_writer_pass(struct wf_libc_rwlock *l, int64_t deadline_ns)
 {
 	uint32_t seen = wf_load_relaxed(&l->readers);
@@ -148,7 +154,10 @@ static bool let_writer_pass(struct wf_libc_rwlock *l, int64_t deadline_ns)
 	return true;
 }
 
-/* SHARED_RWLOCK-4 */
+/*
+ * Undoes the count of a reader. Returns false if that is not possible: the lock
+ * is about to be handed to it. SHARED_RWLOCK-4
+ */
 static bool stop_reading(struct wf_libc_rwlock *l)
 {
 	uint32_t seen = wf_load_relaxed(&l->readers);
@@ -163,7 +172,7 @@ static bool stop_reading(struct wf_libc_rwlock *l)
 static int read_locked(struct wf_libc_rwlock *l, uint32_t seen,
 		       int64_t deadline_ns)
 {
-	/* SHARED_RWLOCK-2 */
+	/* SHARED_RWLOCK-2: a counted reader clears WRITE_PHASE. */
 	while ((seen & (WRITE_PHASE | WRITER)) == WRITE_PHASE) {
 		/* acquire: pairs with the release of the last writer. */
 		if (!wf_cas_acq_rel(&l->readers, &seen, seen ^ WRITE_PHASE))
@@ -175,7 +184,8 @@ static int read_locked(struct wf_libc_rwlock *l, uint32_t seen,
 	while (!await_phase(l, 0, deadline_ns)) {
 		if (stop_reading(l))
 			return ETIMEDOUT;
-		deadline_ns = WF_FOREVER; /* SHARED_RWLOCK-4 */
+		/* SHARED_RWLOCK-4: it gets the lock */
+		deadline_ns = WF_FOREVER;
 	}
 	return 0;
 }
@@ -202,14 +212,14 @@ int wf_shared_rwlock_rdlock(pthread_rwlock_t *rwlock, clockid_t clock,
 			return EAGAIN;
 	}
 	if ((seen & WRITE_PHASE) == 0)
-		return 0; /* SHARED_RWLOCK-1 */
+		return 0; /* SHARED_RWLOCK-1: it holds the lock */
 	return read_locked(l, seen, deadline_ns);
 }
 
 /* --- writers -------------------------------------------------------------- */
 
 /*
- * SHARED_RWLOCK-5. Sleeps until the first writer leaves. Returns 0, also
+ * Sleeps until the first writer leaves (SHARED_RWLOCK-5). Returns 0, also
  * without having slept, or -ETIMEDOUT.
  */
 static int sleep_for_first(struct wf_libc_rwlock *l, int64_t deadline_ns,
@@ -219,8 +229,8 @@ static int sleep_for_first(struct wf_libc_rwlock *l, int64_t deadline_ns,
 
 	if (seen != (1 | SLEPT_ON) &&
 	    (seen != 1 || !wf_cas_acq_rel(&l->first, &seen, 1 | SLEPT_ON))) {
-		/* A writer is about to become the first or to leave, and
-		 * may need this VP. */
+		/* A writer that is about to become the first, or to leave, may
+		 * need this VP. */
 		wf_sched_yield();
 		return 0;
 	}
@@ -228,7 +238,10 @@ static int sleep_for_first(struct wf_libc_rwlock *l, int64_t deadline_ns,
 	return wf_shared_word_wait(&l->first, 1 | SLEPT_ON, deadline_ns);
 }
 
-/* SHARED_RWLOCK-6. True: the caller is the first writer now. */
+/*
+ * Takes the role of the first writer if it was handed over. Returns true if the
+ * caller has it now. SHARED_RWLOCK-6
+ */
 static bool take_over(struct wf_libc_rwlock *l)
 {
 	uint32_t writers = wf_load_relaxed(&l->writers);
@@ -243,7 +256,10 @@ static bool take_over(struct wf_libc_rwlock *l)
 	return false;
 }
 
-/* SHARED_RWLOCK-6. False: the caller has become the first writer. */
+/*
+ * Undoes the count of a waiting writer. Returns false if the caller has become
+ * the first writer. SHARED_RWLOCK-6
+ */
 static bool stop_waiting_for_first(struct wf_libc_rwlock *l)
 {
 	uint32_t writers = wf_load_relaxed(&l->writers);
@@ -290,32 +306,34 @@ static int become_first(struct wf_libc_rwlock *l, bool in_order,
 			break;
 	}
 first:
-	/* SHARED_RWLOCK-5 */
+	/* SHARED_RWLOCK-5: more writers may sleep. */
 	wf_store_relaxed(&l->first, has_slept ? 1 | SLEPT_ON : 1);
 	*ret_readers = seen | WRITER;
 	return 0;
 }
 
 /*
- * SHARED_RWLOCK-4, SHARED_RWLOCK-5, SHARED_RWLOCK-6. The caller stops being the
- * first writer: another writer becomes the first, or none is. False: the lock
- * has been handed to the caller.
+ * Called when the first writer stops waiting: another writer becomes the first,
+ * or none is. Returns false if the lock has been handed to the caller.
+ * SHARED_RWLOCK-4 to SHARED_RWLOCK-6
  */
 static bool stop_writing(struct wf_libc_rwlock *l, bool in_order)
 {
-	/* Sleeping writers are woken below, once another may be the first. */
+	/* Writers that sleep are woken below, once another one may be the
+	 * first. */
 	bool wakes = (atomic_exchange(&l->first, 0) & SLEPT_ON) != 0;
 	uint32_t writers = in_order ? wf_load_relaxed(&l->writers) : 0;
 	uint32_t seen = 0;
 	bool is_over = false;
 
-	/* release: pairs with take_over(). */
+	/* release: pairs with the acquire in take_over(). */
 	while (writers != 0 && !is_over)
 		is_over = wf_cas_acq_rel(&l->writers, &writers,
 					 writers | HANDED_OVER);
 	if (!is_over)
 		seen = wf_load_relaxed(&l->readers);
-	/* release: pairs with become_first() of the next writer. */
+	/* release: pairs with the acquire in become_first() of the next
+	 * writer. */
 	while ((seen & WRITE_PHASE) == 0 && !is_over)
 		is_over = wf_cas_acq_rel(&l->readers, &seen,
 					 seen & ~(uint32_t)(WRITER |
@@ -327,11 +345,15 @@ static bool stop_writing(struct wf_libc_rwlock *l, bool in_order)
 	if (wakes)
 		wf_shared_word_wake(&l->first, 1);
 	if (seen & READERS_WAIT)
-		wf_shared_word_wake(&l->readers, INT_MAX); /* SHARED_RWLOCK-7 */
+		/* SHARED_RWLOCK-7: new readers */
+		wf_shared_word_wake(&l->readers, INT_MAX);
 	return true;
 }
 
-/* The caller is the first writer. SHARED_RWLOCK-1, SHARED_RWLOCK-3 */
+/*
+ * Waits, as the first writer, until the caller holds the lock. SHARED_RWLOCK-1,
+ * SHARED_RWLOCK-3
+ */
 static int begin_writing(struct wf_libc_rwlock *l, uint32_t seen, bool in_order,
 			 int64_t deadline_ns)
 {
@@ -347,7 +369,8 @@ static int begin_writing(struct wf_libc_rwlock *l, uint32_t seen, bool in_order,
 	while (!await_phase(l, WRITE_PHASE, deadline_ns)) {
 		if (stop_writing(l, in_order))
 			return ETIMEDOUT;
-		deadline_ns = WF_FOREVER; /* SHARED_RWLOCK-4 */
+		/* SHARED_RWLOCK-4: it gets the lock */
+		deadline_ns = WF_FOREVER;
 	}
 	return 0;
 }

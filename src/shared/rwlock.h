@@ -14,13 +14,16 @@
 #include <pthread.h>
 #include <time.h>
 
-/* Both park. abstime NULL: no deadline. */
+/*
+ * Lock for reading or writing. Both park until the deadline `abstime`. NULL: no
+ * deadline.
+ */
 int wf_shared_rwlock_rdlock(pthread_rwlock_t *rwlock, clockid_t clock,
 			    const struct timespec *abstime);
 int wf_shared_rwlock_wrlock(pthread_rwlock_t *rwlock, clockid_t clock,
 			    const struct timespec *abstime);
 
-/* Neither blocks. */
+/* Do not block. */
 int wf_shared_rwlock_trywrlock(pthread_rwlock_t *rwlock);
 int wf_shared_rwlock_unlock(pthread_rwlock_t *rwlock);
 

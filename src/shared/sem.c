@@ -35,13 +35,16 @@
 _Static_assert(sizeof(sem_t) >= 16 && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 	       "the value lies in the first four bytes");
 
-/* Waits until the value is not 0. -EAGAIN: the caller checks it again. */
+/*
+ * Waits until the value is not 0. Returns -EAGAIN if the caller has to check it
+ * again.
+ */
 static int wait_for_value(_Atomic uint64_t *data, int64_t deadline_ns,
 			  uint32_t nr_handlers)
 {
 	int rc;
 
-	if (wf_thread_self()->interrupted) /* SHARED_SEM-2 */
+	if (wf_thread_self()->interrupted) /* SHARED_SEM-2: a handler ran */
 		return -EINTR;
 	rc = wf_io_futex_wait(data, 0, FUTEX_BITSET_MATCH_ANY, deadline_ns);
 	if (deadline_ns != WF_FOREVER)
@@ -51,10 +54,13 @@ static int wait_for_value(_Atomic uint64_t *data, int64_t deadline_ns,
 
 struct waiter {
 	_Atomic uint64_t *data;
-	bool is_counted; /* in the upper half */
+	bool is_counted; /* is in the count of waiters */
 };
 
-/* SHARED_SEM-3 */
+/*
+ * Cleans up after a thread that leaves its wait by a jump or its exit.
+ * SHARED_SEM-3
+ */
 static void leave_wait(void *waiter)
 {
 	struct waiter *w = waiter;
@@ -73,7 +79,7 @@ static int await_permit(struct waiter *w, int64_t deadline_ns)
 
 	wf_thread_self()->interrupted = false;
 	w->is_counted = true;
-	/* SHARED_SEM-1 */
+	/* SHARED_SEM-1: counts itself before it sleeps. */
 	now = atomic_fetch_add(data, ONE_WAITER) + ONE_WAITER;
 	for (;;) {
 		int rc = -EAGAIN;

@@ -15,8 +15,8 @@
 #include <stdint.h>
 
 /*
- * Parks. Returns 0, -EINTR, -ETIMEDOUT or -ECANCELED. The caller has in_runtime
- * 0.
+ * Takes a permit; parks until there is one. Returns 0, -EINTR, -ETIMEDOUT or
+ * -ECANCELED. The caller has in_runtime 0.
  */
 int wf_shared_sem_wait(sem_t *sem, int64_t deadline_ns);
 

@@ -24,8 +24,9 @@
 #include "wait/ufutex.h"
 
 /*
- * Parks, or blocks its carrier where there is neither a ring nor a free I/O
- * worker. Returns -ETIMEDOUT, or 0: woken, interrupted, or the word differs.
+ * Waits while *word is `seen`. Parks, or blocks its carrier where there is
+ * neither a ring nor a free I/O worker. Returns -ETIMEDOUT; or 0 if it was
+ * woken or interrupted or the word differs.
  */
 static inline int wf_shared_word_wait(_Atomic uint32_t *word, uint32_t seen,
 				      int64_t deadline_ns)
