@@ -25,7 +25,7 @@ int wf_boot_start(void);
 
 /*
  * Fills weft's tables and attaches the process's first thread, if that has not
- * been done. A constructor calls it, or an earlier call of the program's.
+ * been done. Called by a constructor, or by an earlier call of the program's.
  */
 void wf_boot_init(void);
 
@@ -43,31 +43,35 @@ void wf_boot_killed_for(const char *call);
 bool wf_boot_stays_native(void);
 
 /*
- * boot/end.c: called just before the system call that ends the process. Safe in
- * a signal handler.
+ * Called just before the system call that ends the process. Safe in a signal
+ * handler. In boot/end.c.
  */
 void wf_boot_end(void);
 /*
- * Registers the same work to run at the end of exit. Call it before any other
- * exit handler is registered.
+ * Registers the work of wf_boot_end to run at the end of exit. Call it before
+ * any other exit handler is registered.
  */
 void wf_boot_end_register(void);
 
-/* boot/stats.c, --stats. Prints the counters once. Safe in a signal handler. */
+/*
+ * Prints the counters once, for --stats. Safe in a signal handler. In
+ * boot/stats.c.
+ */
 void wf_boot_stats_print(void);
-/* Registers the printing for exit and quick_exit. May call malloc. */
+/* Registers wf_boot_stats_print for exit and quick_exit. May call malloc. */
 void wf_boot_stats_register(void);
 void wf_boot_stats_fork_child(void);
 void wf_boot_stats_begin(void);
 
 /*
- * Registers the fork handlers once. Call before the program registers its own.
+ * Registers the fork handlers once. Call it before the program registers its
+ * own.
  */
 void wf_boot_register_fork(void);
 /*
- * For fork.c and wind_down.c, when no thread waits and no kernel thread of
- * weft's is left. wf_boot_become_first makes t the first thread of the process,
- * without the runtime.
+ * Called by fork.c and wind_down.c when no thread waits and no kernel thread of
+ * weft's is left. forget_kernel_threads: resets weft's records of them.
+ * become_first: makes t the first thread of the process, without the runtime.
  */
 void wf_boot_forget_kernel_threads(void);
 void wf_boot_become_first(struct wf_thread *t);
@@ -76,30 +80,31 @@ void wf_boot_fork_prepare(void);
 void wf_boot_fork_child(void);
 
 /*
- * In a fork child: releases the start lock, which a lost thread may have held.
+ * In a fork child: releases the start lock, which a thread of the parent may
+ * have held.
  */
 void wf_start_fork_child(void);
 
 /*
- * boot/setxid.c: makes the credential system call nr on every kernel thread of
- * the process. Returns 0, or -errno with all credentials as before.
+ * Makes the credential system call nr on every kernel thread of the process.
+ * Returns 0, or -errno with all credentials as before. In boot/setxid.c.
  */
 int wf_setxid(long nr, long a, long b, long c);
 /*
- * Makes the kernel thread that calls it follow the last change. Each kernel
- * thread that is asked to follow calls it.
+ * Called by each kernel thread that is asked to follow a change of credentials:
+ * makes the last change on it.
  */
 void wf_setxid_follow(void);
 void wf_setxid_fork_child(void);
 
 /*
- * boot/replacing.c: the calling thread of this process calls these two around
- * exec. in_runtime 0. After wf_replacing_end, and inside handlers that run
- * between the two, signals and preemption work as if there were no exec.
+ * Called before and after exec, by a thread of this process. in_runtime 0.
+ * After wf_replacing_end, and inside handlers that run between the two, signals
+ * and preemption work as if there were no exec. In boot/replacing.c.
  */
 void wf_replacing_begin(void);
 void wf_replacing_end(void);
-/* For signal/, around a handler that runs between the two. */
+/* Called by signal/ before and after a handler that runs between the two. */
 void wf_replacing_suspend(struct wf_thread *t);
 void wf_replacing_resume(void);
 

@@ -29,9 +29,11 @@
 #include "signal/memory.h"
 
 enum {
-	HEAD_BYTES = 4096,    /* read from the start of a file */
-	HEAD_LINE = 256,      /* of a script, as in the kernel */
-	MAX_INTERPRETERS = 5, /* the kernel's limit */
+	HEAD_BYTES = 4096, /* how much of a file is read */
+	/* longest first line of a script, as in the kernel */
+	HEAD_LINE = 256,
+	/* scripts that name a script: the kernel's limit */
+	MAX_INTERPRETERS = 5,
 };
 
 /* --- the variables --- */
@@ -57,7 +59,10 @@ static bool is_weft(const char *entry, size_t len)
 	       is_file(entry, len, "libweft-mpi.so.0");
 }
 
-/* By its name only, since the weft command puts it there in this form. */
+/*
+ * True for ThreadSanitizer's library. Compares only the name, since the weft
+ * command puts the library there in this form.
+ */
 static bool is_thread_sanitizer(const char *entry, size_t len)
 {
 	static const char *const names[] = { "libtsan.so", "libclang_rt.tsan" };
@@ -70,7 +75,7 @@ static bool is_thread_sanitizer(const char *entry, size_t len)
 	return false;
 }
 
-/* As the weft command puts it there. */
+/* True for a tunable as the weft command puts it there. */
 static bool is_tunable(const char *entry, size_t len)
 {
 	static const char tunable[] = "glibc.pthread.rseq=0";
@@ -94,7 +99,9 @@ static const struct list {
 	[TUNABLES] = { "GLIBC_TUNABLES=", 15, is_tunable },
 };
 
-/* Removes weft's entries from a variable. False if no entries remain. */
+/*
+ * Removes weft's entries from a variable. Returns false if no entries remain.
+ */
 static bool filter(const struct list *l, char *variable)
 {
 	char *first = variable + l->name_len, *to = first;
@@ -143,14 +150,14 @@ void wf_children_spare_all(char **envp)
 struct head {
 	size_t size;
 	union {
-		char bytes[HEAD_BYTES + 1]; /* 0 after the last byte */
+		char bytes[HEAD_BYTES + 1]; /* 0 follows the last byte */
 		Elf64_Ehdr elf;
 	};
 };
 
 static bool read_head(int dir, const char *path, struct head *ret_head)
 {
-	/* The open must not block if `path` is a FIFO. */
+	/* O_NONBLOCK: open must not wait if `path` is a FIFO. */
 	long fd = wf_sys(SYS_openat, dir, path,
 			 O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	long n;
@@ -166,7 +173,7 @@ static bool read_head(int dir, const char *path, struct head *ret_head)
 	return true;
 }
 
-/* Reads the interpreter of a script; false if the file is no script. */
+/* Reads the interpreter of a script. Returns false if the file is no script. */
 static bool script_interpreter(const struct head *h, char ret_path[HEAD_LINE])
 {
 	const char *path = h->bytes + 2;
@@ -192,8 +199,8 @@ static bool is_glibc_loader(const char *path)
 }
 
 /*
- * True if the program can load weft. Headers beyond the bytes that were read
- * count as if it could.
+ * True if the program can load weft, or if its headers lie beyond the bytes
+ * that were read.
  */
 static bool elf_takes_weft(const struct head *h)
 {
@@ -222,7 +229,10 @@ static bool elf_takes_weft(const struct head *h)
 	return true;
 }
 
-/* Files of unknown type and unreadable files are left to the kernel: true. */
+/*
+ * True if the file, or the interpreter of a script, can load weft. Also true
+ * for files of unknown type and unreadable files, which are left to the kernel.
+ */
 static bool judge(int dir, const char *path, struct head *h)
 {
 	char interpreter[HEAD_LINE];
@@ -240,7 +250,7 @@ static bool judge(int dir, const char *path, struct head *h)
 	return true;
 }
 
-/* Allocates the buffer, since the caller's stack may be small. */
+/* As judge. Allocates the buffer, since the caller's stack may be small. */
 static bool takes_weft(int dir, const char *path)
 {
 	struct head *h = wf_os_reserve(sizeof(*h));
@@ -255,7 +265,10 @@ static bool takes_weft(int dir, const char *path)
 
 /* --- the new environment --- */
 
-/* Checks each page once for a run of neighbouring addresses. */
+/*
+ * True if the byte at `at` can be read. *page is the last page checked: each
+ * page of neighbouring addresses is checked once.
+ */
 static bool is_readable(const void *at, uintptr_t *page)
 {
 	if ((uintptr_t)at / WF_PAGE == *page)
@@ -277,17 +290,19 @@ static bool is_variable(const struct list *l, const char *entry,
 }
 
 struct found {
-	size_t nr;	     /* entries */
-	size_t at[NR_LISTS]; /* SIZE_MAX: not found */
+	size_t nr; /* number of envp's entries */
+	/* index of each variable in envp; SIZE_MAX: none */
+	size_t at[NR_LISTS];
 };
 
 /*
- * False if weft is not preloaded, or if an entry is not readable, which the
- * kernel will report.
+ * Finds weft's variables in envp. Returns false if weft is not preloaded, or if
+ * an entry is not readable, which the kernel will report.
  */
 static bool find_lists(char *const envp[], struct found *f)
 {
-	uintptr_t entries = UINTPTR_MAX, strings = UINTPTR_MAX; /* pages */
+	/* the last page checked of each kind */
+	uintptr_t entries = UINTPTR_MAX, strings = UINTPTR_MAX;
 	size_t i;
 
 	*f = (struct found){ 0, { SIZE_MAX, SIZE_MAX } };

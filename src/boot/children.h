@@ -17,20 +17,21 @@
 #include <stddef.h>
 
 /*
- * --no-children: removes weft from LD_PRELOAD and GLIBC_TUNABLES in envp
+ * For --no-children: removes weft from LD_PRELOAD and GLIBC_TUNABLES in envp
  * itself.
  */
 void wf_children_spare_all(char **envp);
 
 struct wf_children_env {
-	void *memory; /* NULL if envp needs no copy */
+	void *memory; /* the copy; NULL if envp needs none */
 	size_t bytes;
 };
 
 /*
  * Returns the environment for the program at `path`, relative to the directory
- * descriptor `dir`. That is envp, or a copy without weft if the program cannot
- * load weft. Without memory for a copy it is envp, too.
+ * descriptor `dir`. That is a copy of envp without weft if the program cannot
+ * load weft. Otherwise it is envp itself, and also if there is no memory for a
+ * copy.
  */
 char *const *wf_children_env(struct wf_children_env *ret_e, int dir,
 			     const char *path, char *const envp[]);

@@ -14,16 +14,17 @@
 #include "io/backend/ring.h"
 #include "io/backend/worker.h"
 
-/* Of the C++ ABI: glibc has it, but no header declares it. */
+/* A function of the C++ ABI: glibc has it, but no header declares it. */
 int __cxa_atexit(void (*handler)(void *), void *arg, void *dso_handle);
 
 /*
- * Ends rings and I/O workers, which keep files open until a little after the
- * end.
+ * Ends rings and I/O workers, which keep the program's files open until a
+ * little after the end.
  */
 static void let_go(void)
 {
-	if (!wf_is_started()) /* no rings, and perhaps a parent's memory */
+	/* there are no rings, and the memory may be a parent's */
+	if (!wf_is_started())
 		return;
 	wf_ring_end();
 	wf_worker_end();
@@ -41,8 +42,8 @@ static void end_of_exit(void *arg)
 }
 
 /*
- * If no memory is left for a handler, the kernel closes the files a little
- * later.
+ * If there is no memory for a handler, the kernel closes the files a little
+ * later than natively.
  */
 void wf_boot_end_register(void)
 {

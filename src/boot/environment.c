@@ -17,7 +17,10 @@ static char *end_of(char *string)
 	return string + strlen(string) + 1;
 }
 
-/* The original has a 0 byte after each tunable; there may be several. */
+/*
+ * True if `copy` is the copy that ld.so has made of `original`. In the original
+ * a 0 byte follows each tunable; there may be several.
+ */
 static bool is_copy(const char *copy, const char *original)
 {
 	while (*copy == *original || (*copy == ':' && *original == '\0')) {

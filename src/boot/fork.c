@@ -65,17 +65,18 @@ void wf_boot_become_first(struct wf_thread *t)
 	t->vp = NULL;
 	t->carrier = NULL;
 	t->tid = wf_os_getpid();
-	wf_store_relaxed(&t->joiner, 0); /* a joiner is not in this process */
+	/* the joiner does not exist in this process */
+	wf_store_relaxed(&t->joiner, 0);
 	wf_store_relaxed(&t->in_runtime, 0);
 	wf_store_relaxed(&t->retake, WF_RETAKE_NONE);
 	wf_store_relaxed(&t->exit_work, 0);
 	t->slot.link_epoch = wf_table_fork_epoch();
-	/* If a handler forked in the middle of a wait, the wait ends as
-	 * interrupted. */
+	/* If the thread forked in a handler that had interrupted a wait, the
+	 * wait ends as interrupted. */
 	if (t->wait_addr != NULL)
 		t->wait_result = -EINTR;
-	/* A waker that ended the wait, and had yet to store that, is not in
-	 * this process. */
+	/* A waker may have ended the wait and not yet stored this. It does not
+	 * exist in this process. */
 	wf_store_relaxed(&t->kernel_word, 1);
 	t->wait_addr = NULL;
 	wf_store_relaxed(&t->wait_bucket, NULL);
@@ -106,7 +107,7 @@ void wf_boot_fork_child(void)
 	bool by_vfork_child = wf_vfork_child_fork_child();
 	struct wf_thread *t = wf_self;
 
-	wf_ranks_carried(0); /* all locks are made anew */
+	wf_ranks_carried(0); /* all locks are reset, so none is held */
 
 	if (wf_is_started())
 		wf_signal_fork_child(t, by_vfork_child);
@@ -136,7 +137,7 @@ void wf_boot_fork_child(void)
 	wf_tracer_fork_child();
 	memset(&wf_counters, 0, sizeof(wf_counters));
 	wf_boot_stats_fork_child();
-	/* A kernel thread that never used weft may fork, too. */
+	/* NULL: a kernel thread that never used weft may fork, too. */
 	if (t == NULL)
 		t = wf_runtime_attach();
 	wf_policy_fork_child(t);

@@ -28,7 +28,10 @@
 #include "thread/thread_count.h"
 #include "thread/main_exit.h"
 
-/* As env(1) and nice(1): the tool itself has failed. */
+/*
+ * The status with which env(1) and nice(1) report that they have failed
+ * themselves, not the program.
+ */
 enum { EXIT_WEFT_FAILED = 125 };
 
 static WF_NORETURN void give_up(void)
@@ -106,8 +109,8 @@ __attribute__((constructor)) static void init(int argc, char **argv,
 	wf_os_stderr_init();
 	wf_dump_signal_init(envp);
 	wf_actions_take_dump_signal();
-	/* ThreadSanitizer may execute the program anew, and has done that by
-	 * now. */
+	/* Done here, as ThreadSanitizer may execute the program anew before:
+	 * its new environment must still have weft. */
 	if (wf_options.no_children || wf_elf_has_thread_sanitizer())
 		wf_children_spare_all(envp);
 }

@@ -32,7 +32,10 @@ void wf_replacing_begin(void)
 	wf_policy_exec_begin(t);
 }
 
-/* REPLACING-2 */
+/*
+ * Called before a handler runs in the middle of an exec: takes the attempt
+ * back. REPLACING-2
+ */
 void wf_replacing_suspend(struct wf_thread *t)
 {
 	wf_policy_exec_end(t);
@@ -40,7 +43,9 @@ void wf_replacing_suspend(struct wf_thread *t)
 	wf_preempt_exec_end(t);
 }
 
-/* A handler may have made a child, in which no threads exist. */
+/*
+ * False in a child process that the handler has made: no threads exist there.
+ */
 void wf_replacing_resume(void)
 {
 	if (wf_is_started() && wf_preempt_is_here())

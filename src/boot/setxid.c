@@ -41,45 +41,52 @@
 #include "signal/signal_receiver.h"
 #include "wait/sleep.h"
 
-/* How long a thread parks while another thread's change is in progress. */
+/*
+ * The time for which a thread parks before it checks again whether another
+ * thread's change is over.
+ */
 #define TURN_NS (100 * WF_NS_PER_US)
 
 static struct {
 	struct wf_spin lock;
-	_Atomic uint32_t generation; /* of the last change; 0: none yet */
+	/* number of the last change; 0: none yet */
+	_Atomic uint32_t generation;
 	long nr, args[3];
-	_Atomic bool is_torn; /* SETXID-4 */
+	_Atomic bool is_torn; /* credentials differ: SETXID-4 */
 } change;
 
-static _Atomic uint32_t attempt_begun, attempt_over; /* SETXID-3 */
+static _Atomic uint32_t attempt_begun, attempt_over; /* attempts: SETXID-3 */
 static _Atomic uint32_t monitor_seen, receiver_seen;
 
 static void follow(_Atomic uint32_t *seen)
 {
-	/* acquire: the call's number and arguments. */
+	/* acquire: the call's number and arguments; pairs with the release in
+	 * wf_setxid. */
 	uint32_t generation = wf_load_acquire(&change.generation);
 
 	if (wf_load_relaxed(seen) == generation)
 		return;
 	if (wf_sys(change.nr, change.args[0], change.args[1], change.args[2]) <
 	    0)
-		wf_store_relaxed(&change.is_torn, true); /* SETXID-4 */
-	/* release: the change is done here; pairs with the acquire in
-	 * nr_missing. */
+		/* SETXID-4: the call has failed here */
+		wf_store_relaxed(&change.is_torn, true);
+	/* release: the change has been made here; pairs with the acquire in
+	 * is_missing. */
 	wf_store_release(seen, generation);
 }
 
-/* SETXID-3 */
+/* Follows a change on an I/O server. SETXID-3 */
 static void follow_as_process(const struct wf_worker_follower *f)
 {
-	/* acquire: pairs with gather_processes. */
+	/* acquire: the attempt; pairs with the release in gather_processes. */
 	uint32_t attempt = wf_load_acquire(&attempt_begun);
 
 	if (wf_load_acquire(&attempt_over) != attempt) {
-		/* release: the server has come; pairs with gather_processes. */
+		/* release: this server waits in its handler; pairs with the
+		 * acquire in nr_absent. */
 		wf_store_release(f->arrived, attempt);
-		/* acquire: the result of the caller's call; pairs with
-		 * wf_setxid. */
+		/* acquire: the result of the caller's call; pairs with the
+		 * release in wf_setxid. */
 		while (wf_load_acquire(&attempt_over) != attempt)
 			wf_sys(SYS_sched_yield);
 	}
@@ -115,14 +122,15 @@ void wf_setxid_follow(void)
 static bool is_missing(int tid, const _Atomic uint32_t *seen,
 		       uint32_t generation)
 {
-	/* acquire: the kernel thread has followed; pairs with follow. */
+	/* acquire: the kernel thread has made the change; pairs with the
+	 * release in follow. */
 	return tid != 0 && wf_load_acquire(seen) != generation;
 }
 
 /*
  * Returns how many carriers, I/O workers and clock watchers have not followed,
  * and signals them if is_time. The kernel may refuse a signal for want of
- * memory or by a limit, so the caller repeats the call.
+ * memory or by a limit, so the caller repeats this until the result is 0.
  */
 static uint32_t nr_missing(uint32_t generation, int self_tid, bool is_time)
 {
@@ -132,8 +140,8 @@ static uint32_t nr_missing(uint32_t generation, int self_tid, bool is_time)
 		struct wf_carrier *c = wf_carrier_at(i);
 		int tid = c != NULL ? wf_load_acquire(&c->tid) : 0;
 
-		/* The kernel thread of an exited carrier may be unable to
-		 * follow. */
+		/* Does not wait for an exited carrier: its kernel thread may be
+		 * unable to follow. */
 		if (tid == self_tid || c == NULL || wf_carrier_is_exited(c) ||
 		    !is_missing(tid, &c->setxid_seen, generation))
 			continue;
@@ -147,7 +155,8 @@ static uint32_t nr_missing(uint32_t generation, int self_tid, bool is_time)
 		if (!is_missing(f.tid, f.seen, generation))
 			continue;
 		missing++;
-		if (is_time && !f.is_process) /* SETXID-3 */
+		/* SETXID-3: servers were signalled before */
+		if (is_time && !f.is_process)
 			wf_worker_signal(i, WF_PREEMPT_SIGNAL);
 	}
 	if (is_missing(wf_clock_watch_tid(), &wf_clock_watch_followed,
@@ -175,7 +184,7 @@ static uint32_t nr_absent(uint32_t attempt, bool is_time)
 		absent++;
 		if (is_time) {
 			wf_worker_signal(i, WF_PREEMPT_SIGNAL);
-			/* The server may have been stopped. */
+			/* Lets the server continue if it was stopped. */
 			wf_worker_signal(i, SIGCONT);
 		}
 	}
@@ -185,14 +194,16 @@ static uint32_t nr_absent(uint32_t attempt, bool is_time)
 enum { YIELDS_PER_SIGNAL = 1000 };
 
 /*
- * SETXID-3. Waits for all I/O servers, and returns the number of the attempt.
+ * Waits until all I/O servers wait in their handlers, and returns the number of
+ * the attempt. SETXID-3
  */
 static uint32_t gather_processes(void)
 {
 	uint32_t attempt = wf_load_relaxed(&attempt_begun) + 1;
 	uint32_t yields = 0;
 
-	/* release: pairs with follow_as_process. */
+	/* release: publishes the attempt; pairs with the acquire in
+	 * follow_as_process. */
 	wf_store_release(&attempt_begun, attempt);
 	while (nr_absent(attempt, yields == 0) > 0) {
 		yields = (yields + 1) % YIELDS_PER_SIGNAL;
@@ -202,8 +213,8 @@ static uint32_t gather_processes(void)
 }
 
 /*
- * Raises the limit as far as possible: the kernel counts real-time signals
- * against it.
+ * Raises the limit of queued signals as far as possible: the kernel counts
+ * real-time signals against it.
  */
 static void lift_signal_limit(void)
 {
@@ -224,7 +235,7 @@ static void broadcast(struct wf_thread *me, uint32_t generation)
 	wf_carrier_setxid_generation = generation;
 	if (me->carrier != NULL)
 		wf_store_relaxed(&me->carrier->setxid_seen, generation);
-	/* release: pairs with the acquire in follow. */
+	/* release: publishes the call; pairs with the acquire in follow. */
 	wf_store_release(&change.generation, generation);
 	wf_store_release(&attempt_over, wf_load_relaxed(&attempt_begun));
 	wf_idle_wake_monitor();
@@ -239,7 +250,10 @@ static void broadcast(struct wf_thread *me, uint32_t generation)
 	}
 }
 
-/* All threads are libc's, so libc makes the broadcast. */
+/*
+ * Makes a change in a process without the runtime: all threads are libc's, so
+ * libc's broadcast reaches them.
+ */
 static int change_native(long nr, long a, long b, long c)
 {
 	uid_t id[] = { (uid_t)a, (uid_t)b, (uid_t)c };
@@ -303,10 +317,10 @@ int wf_setxid(long nr, long a, long b, long c)
 		return (int)wf_sys(nr, a, b, c);
 	t = begin_change();
 	lift_signal_limit();
-	wf_clone_lock_last(); /* SETXID-1 */
+	wf_clone_lock_last(); /* SETXID-1: no carrier is cloned */
 	wf_store_relaxed(&wf_carrier_setxid_comes, true);
 	attempt = gather_processes();
-	err = wf_sys(nr, a, b, c); /* SETXID-2 */
+	err = wf_sys(nr, a, b, c); /* SETXID-2: the caller first */
 	if (err >= 0) {
 		change.nr = nr;
 		change.args[0] = a;

@@ -63,12 +63,15 @@
 #include "thread/policy.h"
 
 static struct wf_spin start_lock = WF_SPIN_INIT;
-/* The system call for which the program's seccomp filter kills, or NULL. */
+/*
+ * The system call for which the program's seccomp filter kills the thread; NULL
+ * if there is none.
+ */
 static const char *_Atomic killed_for;
 
 /*
- * The number of VPs: the CPUs that the process may use, or the CPU quota if
- * that is less, or the option. *ret_has_cpu_for_each: each VP has a CPU.
+ * Returns the number of VPs: the CPUs that the process may use, or the CPU
+ * quota if that is less, or the option. Stores whether each VP has a CPU.
  */
 static uint32_t count_vps(bool *ret_has_cpu_for_each)
 {
@@ -80,8 +83,8 @@ static uint32_t count_vps(bool *ret_has_cpu_for_each)
 		nr = quota;
 	if (wf_options.vps != 0)
 		nr = (uint32_t)wf_options.vps;
-	/* Under a CPU quota polling uses up the quota, and the control group
-	 * gets throttled. */
+	/* Under a CPU quota VPs must not poll: that uses up the quota, and the
+	 * control group gets throttled. */
 	*ret_has_cpu_for_each = quota == 0 && nr <= cpus;
 	return nr < WF_VPS_MAX ? nr : WF_VPS_MAX;
 }
@@ -118,7 +121,7 @@ static int make_world(void)
 	uint32_t nr = count_vps(&has_cpu_for_each);
 	int err;
 
-	wf_rseq_unregister(); /* else libc's first area stays as it is */
+	wf_rseq_unregister(); /* or else libc's first area stays as it is */
 	wf_affinity_init();
 	wf_loader_find_lock();
 	err = wf_tcb_template_take();
@@ -135,7 +138,8 @@ static int make_world(void)
 	if (wf_text_is_on_stacks())
 		wf_store_relaxed(&wf_slots_have_code, true);
 	if (wf_sched.nr_vps == 1)
-		wf_mutex_spins = 0; /* the owner is not running */
+		/* with one VP the owner does not run meanwhile */
+		wf_mutex_spins = 0;
 	wf_idle_reset();
 	wf_agent_init(has_cpu_for_each);
 	wf_bucket_table_choose();
@@ -184,7 +188,10 @@ static int adopt_first(struct wf_thread *t, uint64_t mask)
 	return 0;
 }
 
-/* Fewer VPs and no spare will do; without VP 0 there is no runtime. */
+/*
+ * Makes the carriers. Fewer VPs than planned and no spare will do; without VP 0
+ * there is no runtime.
+ */
 static int make_carriers(struct wf_thread *t, uint64_t mask)
 {
 	int err;
@@ -218,8 +225,8 @@ static void refuse_valgrind(void)
 }
 
 /*
- * The first system call of the start. If the kernel refuses it, nothing has
- * begun.
+ * Blocks all signals: the first system call of the start. If the kernel refuses
+ * it, nothing has begun.
  */
 static int block_signals(void)
 {
@@ -251,8 +258,8 @@ static int start_locked(struct wf_thread *t)
 	if (err < 0)
 		return err;
 	wf_private_fd_prepare();
-	/* Services first: their start may fail, and they have no VPs to check
-	 * yet. */
+	/* The services start first: their start may fail, and they have no VPs
+	 * to check yet. */
 	err = start_services();
 	if (err == 0)
 		err = make_carriers(t, mask);
@@ -298,8 +305,8 @@ bool wf_boot_stays_native(void)
 	static _Atomic bool is_said;
 	const char *call = wf_load_relaxed(&killed_for);
 
-	/* The runtime of a vfork child's parent is started, and the child
-	 * shares it. */
+	/* Also in a vfork child, which shares its parent's runtime: that is
+	 * started. */
 	if (call == NULL || wf_load_relaxed(&wf_sched.is_started))
 		return false;
 	if (!atomic_exchange(&is_said, true)) {
@@ -336,7 +343,7 @@ static const char *reason_of(int err)
 	}
 }
 
-/* Prints the reason once, since programs try again. */
+/* Prints the reason of a failed start once, since programs try again. */
 static void complain_once(int err)
 {
 	static _Atomic bool is_said;
@@ -364,7 +371,8 @@ int wf_boot_start(void)
 		wf_private_table_wait(100 * WF_NS_PER_MS);
 		wf_boot_stats_register();
 	}
-	/* As natively after unshare(CLONE_NEWPID). */
+	/* pthread_create fails like this natively after
+	 * unshare(CLONE_NEWPID). */
 	if (err == -EINVAL)
 		return err;
 	if (err < 0)

@@ -24,7 +24,9 @@ enum { BYTES_PER_KIB = 1024 };
 
 static _Atomic bool is_printed;
 
-/* Sets the figures that are not counted as they change. */
+/*
+ * Sets the figures that are measured at the end and not counted as they change.
+ */
 static void measure(void)
 {
 	uint32_t nr;
@@ -40,7 +42,7 @@ static void measure(void)
 void wf_boot_stats_print(void)
 {
 	/* Static, since the exiting thread may have a small stack. Only one
-	 * thread gets this far. */
+	 * thread comes here. */
 	static const struct wf_counters *of_vps[WF_VPS_MAX];
 	uint32_t nr = wf_is_started() ? wf_sched.nr_vps : 0;
 
@@ -53,7 +55,7 @@ void wf_boot_stats_print(void)
 	wf_report_print(of_vps, nr);
 }
 
-/* If no memory is left for a handler, the destructor prints. */
+/* If there is no memory for a handler, the library's destructor prints. */
 void wf_boot_stats_register(void)
 {
 	static _Atomic bool is_registered;
@@ -64,13 +66,13 @@ void wf_boot_stats_register(void)
 	at_quick_exit(wf_boot_stats_print);
 }
 
-/* A child of fork that makes no threads prints nothing. */
+/* In a child of fork: it prints nothing unless it makes threads. */
 void wf_boot_stats_fork_child(void)
 {
 	wf_store_relaxed(&is_printed, true);
 }
 
-/* The child's first thread is made, so the child prints. */
+/* Called when a child of fork makes its first thread: from now on it prints. */
 void wf_boot_stats_begin(void)
 {
 	wf_store_relaxed(&is_printed, false);

@@ -16,11 +16,12 @@
 #include "thread/kernel_state.h"
 #include "thread/scope.h"
 
-static _Atomic bool has_forked; /* this process has forked */
+static _Atomic bool has_forked; /* this process has made a child */
 
 static bool is_program(void)
 {
-	static _Atomic int answer; /* 0: not yet checked, 1: no, 2: yes */
+	/* does the program import ptrace? 0: not yet checked, 1: no, 2: yes */
+	static _Atomic int answer;
 
 	if (wf_load_relaxed(&answer) == 0)
 		wf_store_relaxed(&answer,

@@ -2,7 +2,7 @@
 /*
  * vfork, and clone with CLONE_VFORK. The child gets the signal mask, the
  * actions and the alternate stack that the program has set, as a child of fork
- * does. sched/vfork_child.h records which thread has which child.
+ * does. sched/vfork_child.h records which thread has made which child.
  */
 #include "boot/vfork.h"
 
@@ -16,8 +16,9 @@
 #include "thread/policy.h"
 
 /*
- * The actions of the parents, copied before the child is made. The child must
- * not wait for the lock of the actions, nor be killed while it holds that lock.
+ * A copy of the program's signal actions for each child, made before the child.
+ * The child must not wait for the lock of the actions, nor be killed while it
+ * holds that lock.
  */
 static struct wf_actions actions[WF_VFORK_CHILDREN];
 

@@ -18,7 +18,10 @@
  * child.
  */
 struct wf_vfork_child *wf_vfork_begin(void);
-/* The child calls it first. It installs mask, actions and alternate stack. */
+/*
+ * The child calls this first. It installs the program's mask, actions and
+ * alternate stack.
+ */
 void wf_vfork_enter_child(void);
 
 #endif

@@ -70,7 +70,7 @@
 #include "wait/agent.h"
 #include "wait/timer.h"
 
-/* The fork generation in which wf_wind_down_never was called. */
+/* wf_wind_down_never was called in the process with this number of forks. */
 static _Atomic uint32_t never_epoch;
 
 /* WIND_DOWN-2: true if a foreign thread that has used weft exists. */
@@ -120,7 +120,7 @@ void wf_wind_down_never(void)
 	wf_store_relaxed(&never_epoch, wf_table_fork_epoch());
 }
 
-/* WIND_DOWN-1, WIND_DOWN-2. in_runtime set. */
+/* True if the runtime may end now. in_runtime set. WIND_DOWN-1, WIND_DOWN-2 */
 static bool may_end(const struct wf_thread *t)
 {
 	const uint32_t unseen = WF_WORK_BIND;
@@ -158,7 +158,8 @@ static void forget_vps(void)
 }
 
 /*
- * Another thread may have been bound to this kernel thread, with its own list.
+ * Registers libc's list of robust mutexes again: a thread bound to this kernel
+ * thread may have registered its own.
  */
 static void restore_robust_list(const struct wf_carrier *c)
 {
@@ -191,17 +192,21 @@ static void forget(struct wf_thread *t)
 	wf_thread_count_reset();
 }
 
-/* False if the runtime continues. If true, in_runtime is set. */
+/*
+ * Ends weft's kernel threads. Returns true, with in_runtime set, if they have
+ * ended; false if the runtime continues.
+ */
 static bool end_kernel_threads(struct wf_thread *t, bool is_needed)
 {
-	if (!may_end_now(is_needed) || !wf_worker_dismiss()) /* WIND_DOWN-3 */
+	/* WIND_DOWN-3: I/O workers first */
+	if (!may_end_now(is_needed) || !wf_worker_dismiss())
 		return false;
 	wf_runtime_enter();
 	if (!may_end(t)) {
 		wf_runtime_leave(t);
 		return false;
 	}
-	wf_monitor_dismiss(); /* WIND_DOWN-4 */
+	wf_monitor_dismiss(); /* WIND_DOWN-4: before the carriers */
 	wf_dump_signal_dismiss();
 	wf_signal_receiver_dismiss();
 	wf_dismiss_carriers(t, wf_agent_rouse);
@@ -220,7 +225,8 @@ void wf_wind_down(bool is_needed)
 	wf_reap_end();
 	if (wf_thread_count_nr() != 1)
 		return;
-	wf_private_table_wait(10 * WF_NS_PER_S); /* WIND_DOWN-2 */
+	/* WIND_DOWN-2: a close may be in flight */
+	wf_private_table_wait(10 * WF_NS_PER_S);
 	if (wf_mask_change(SIG_BLOCK, &all, &mask) < 0)
 		return;
 	if (!end_kernel_threads(t, is_needed)) {
