@@ -102,7 +102,7 @@ struct wf_channel_queue {
 	struct wf_channel_shape shape;
 	uint32_t stride; /* bytes from slot to slot */
 	uint32_t sender; /* the number of this sender */
-	/* goes with messages sent; or came with the last one received */
+	/* the hint of messages sent, or of the last one received */
 	uint32_t cpu;
 };
 

@@ -29,7 +29,7 @@
 
 enum {
 	MAX_CLASSES = 128,
-	MAX_TIGHT_CLASSES = 64, /* the rest is for ordinary classes */
+	MAX_TIGHT_CLASSES = 64, /* leaves some for other classes */
 	NR_COLOURS = 24,	/* at most, for TCBs */
 	COLOUR_BYTES = 64,
 	NOTE_BYTES = sizeof(struct wf_slot_note),

@@ -108,15 +108,14 @@ struct wf_vp_watch {
 	int carrier_tid;
 	uint32_t nr_same;	   /* ticks in a row with at most one switch */
 	uint32_t interactive_head; /* wf_runq_head at the last tick */
-	bool is_stuck;		   /* the queue did not move in the last tick */
+	bool is_stuck;		   /* interactive queue did not move */
 	uint64_t runs;		   /* number of switches and sleeps */
 	int64_t runs_ns;	   /* when runs was read */
 	int64_t polled_ns;
 	int64_t forced_cpu_ns; /* cpu_ns at the last forced preemption */
 	int64_t asked_ns, asked_cpu_ns; /* when preemption was asked for, and
 					 * cpu_ns then */
-	int64_t first_asked_ns;		/* when the present thread was first
-					 * asked */
+	int64_t first_asked_ns;		/* when it first asked this thread */
 	/* The thread that was last asked to yield at its next call of weft, the
 	 * time of the request, and the carrier's CPU time then. Below them:
 	 * whether the last such thread has yielded (monitor/preempt_request.c,
@@ -125,7 +124,7 @@ struct wf_vp_watch {
 	int64_t requested_ns, requested_cpu_ns;
 	bool has_yielded;
 	bool is_uncooperative;	/* the asked thread is uncooperative */
-	uint64_t seen_switches; /* at the last check for remote wakeups */
+	uint64_t seen_switches; /* switches at the last check */
 	int64_t seen_ns;	/* when the monitor first read seen_switches */
 	int64_t slice_cpu_ns;	/* cpu_ns up to which slices are charged */
 	int64_t vp_ns;		/* CPU time of all its carriers */
@@ -183,7 +182,7 @@ struct wf_vp {
 	/* Cache line of the owner. */
 	_Atomic(struct wf_thread *) cur; /* VP-3; owner */
 	struct wf_carrier *carrier;	 /* the carrier that owns it: VP-1 */
-	_Atomic uint64_t next_slot;	 /* entry; owner, the monitor reads */
+	_Atomic uint64_t next_slot;	 /* queue entry; owner, monitor reads */
 	uint32_t nr_next_picks;	  /* picks from next_slot in a row; owner */
 	uint32_t id;		  /* index in wf_sched.vps; constant */
 	struct wf_timers *timers; /* wait/timer.h; constant */
@@ -203,26 +202,26 @@ struct wf_vp {
 	};
 	_Atomic uint32_t starvation_bound; /* enum wf_starvation; monitor */
 	_Atomic uint32_t most_next_picks;  /* limit of nr_next_picks; monitor */
-	_Atomic bool runs_long;		 /* threads run for more than two wakes'
-				 * cost; monitor */
-	struct wf_vp_io *io;		 /* io/; NULL if there is none */
+	/* bursts longer than two wakes' cost; monitor */
+	_Atomic bool runs_long;
+	struct wf_vp_io *io;		 /* its requests: io/; NULL if none */
 	_Atomic uint64_t asked_switches; /* see wf_vp_ask; owner, monitor */
-	struct wf_spin inside;		 /* wait/biased.h; owner */
-	uint32_t nr_locks;		 /* wait/biased.h, BIASED-5; owner */
+	struct wf_spin inside; /* owner is at a bucket: wait/biased.h */
+	uint32_t nr_locks;     /* wait/biased.h, BIASED-5; owner */
 
 	/* Cache line of the words by which other threads ask the owner.
 	 * pending: enum wf_pending. */
 	_Atomic uint32_t pending WF_ALIGNED(WF_CACHE_LINE);
 	_Atomic uint32_t wake_word; /* futex on which its carrier sleeps */
 	_Atomic int64_t wake_ns;    /* when the waker set wake_word */
-	bool is_idle;		    /* may be woken; the idle list's lock */
+	bool is_idle;		    /* sleeps, or about to; list's lock */
 	bool is_listed;		    /* in the idle list; its lock */
 	bool sleeps_in_ring;	    /* while in the idle list; owner */
 	struct wf_vp *idle_next;    /* link in the idle list; its lock */
 	uint32_t nr_ticks;	    /* monitor */
 	bool is_poller;		    /* polls for work (sched/idle.h); owner */
 	struct wf_spin_budget spin_budget; /* for polling; owner */
-	_Atomic int64_t polled_ns;	   /* time spent polling; owner */
+	_Atomic int64_t polled_ns;	   /* ns spent polling so far; owner */
 
 	struct wf_runq interactive WF_ALIGNED(WF_CACHE_LINE);
 	struct wf_runq batch;
@@ -241,7 +240,7 @@ struct wf_vp {
 
 	struct wf_thread_count thread_count; /* of the threads of this VP;
 					      * owner */
-	uint32_t last_created; /* index of a thread, a hint; owner */
+	uint32_t last_created; /* its newest thread's index, a hint; owner */
 	struct wf_pool pool;   /* free threads; owner */
 };
 
@@ -377,25 +376,24 @@ struct wf_carrier {
 					* be preempted; handler sets, monitor
 					* clears */
 	_Atomic bool insist;	       /* preempt even in libc; monitor */
-	_Atomic bool is_signalled;     /* one preemption signal at a time */
+	_Atomic bool is_signalled;     /* preemption signal is pending */
 	_Atomic bool is_notified;      /* an I/O server has sent it the
 					* preemption signal; SUPERVISOR-5 in
 					* io/backend/supervisor.c */
 	_Atomic bool is_forking;       /* its thread is in glibc's fork */
-	_Atomic bool is_kicked;	       /* it was signalled in that fork
-					* (PREEMPT-6) */
-	_Atomic uint32_t setxid_seen;  /* last credential change done here */
+	_Atomic bool is_kicked;	       /* signalled in that fork: PREEMPT-6 */
+	_Atomic uint32_t setxid_seen;  /* last credential change made */
 	_Atomic int64_t cpu_mark;      /* ns; CPU_TIME-2 in sched/cpu_time.c */
-	uint64_t nr_sleeps;	       /* HANDOFF-3 (monitor/handoff.c) */
-	int64_t awake_cpu_ns;	       /* CPU time at the monitor's first check
-					* after that sleep */
-	int cpu_timer;		       /* signal/preempt.c; -1: none */
-	_Atomic bool is_dismissed;     /* it has to exit: sched/dismiss.h */
-	_Atomic uint32_t exiting;      /* futex: 1 from the start of the kernel
+	uint64_t nr_sleeps;	       /* times it slept: HANDOFF-3 */
+	/* its CPU time at the first check after its last sleep */
+	int64_t awake_cpu_ns;
+	int cpu_timer;		      /* kernel timer id; -1: none */
+	_Atomic bool is_dismissed;    /* it has to exit: sched/dismiss.h */
+	_Atomic uint32_t exiting;     /* futex: 1 from the start of the kernel
 				   * thread's exit until the kernel has
 				   * finished */
-	struct wf_robust_list robust;  /* sync/inherit.c; its bound thread */
-	uint32_t nr_inherited;	       /* mutexes with priority inheritance that
+	struct wf_robust_list robust; /* sync/inherit.c; its bound thread */
+	uint32_t nr_inherited;	      /* mutexes with priority inheritance that
 				       * its kernel thread holds; as above */
 };
 
@@ -415,7 +413,7 @@ struct wf_sched {
 	_Atomic uint32_t most_pollers;	/* at a time, as the policy allows */
 	_Atomic uint32_t switch_extras; /* enum wf_switch_extra; each VP has a
 					 * copy */
-	_Atomic bool has_realtime;	/* sched/offline.h */
+	_Atomic bool has_realtime;	/* some thread was real-time */
 	_Atomic int64_t monitor_until WF_ALIGNED(WF_CACHE_LINE); /* the end of
 								  * its sleep */
 	_Atomic uint32_t monitor_poke; /* futex of the monitor's short sleeps */

@@ -87,7 +87,7 @@
 #include "signal/posix_timer.h"
 
 enum {
-	WAITED_FOR = 2, /* value of is_busy */
+	WAITED_FOR = 2, /* is_busy: threads wait until it is 0 */
 	/* The signal that wakes the receiver. Programs do not use it. weft's
 	 * own signal, a real-time signal, cannot be sent when the limit of
 	 * queued signals is reached (RLIMIT_SIGPENDING); a standard signal
