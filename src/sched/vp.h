@@ -179,13 +179,13 @@ struct wf_thread_count {
 };
 
 struct wf_vp {
-	/* Cache line of the owner. */
+	/* Cache line of the owner. Comments end with the field's writer. */
 	_Atomic(struct wf_thread *) cur; /* VP-3; owner */
 	struct wf_carrier *carrier;	 /* the carrier that owns it: VP-1 */
 	_Atomic uint64_t next_slot;	 /* queue entry; owner, monitor reads */
 	uint32_t nr_next_picks;	  /* picks from next_slot in a row; owner */
 	uint32_t id;		  /* index in wf_sched.vps; constant */
-	struct wf_timers *timers; /* wait/timer.h; constant */
+	struct wf_timers *timers; /* its deadlines; constant */
 	_Atomic uint32_t resched; /* enum wf_resched; owner, monitor */
 	_Atomic int32_t batch_deficit; /* monitor */
 	/* Reasons for which a switch on this VP does more than switch. One

@@ -71,7 +71,7 @@ enum {
 	LOCKED_WAITED = 1 << 1,
 	LOCK = LOCKED | LOCKED_WAITED,
 	PLACES_SHIFT = 2,
-	/* of refs */
+	/* of refs: a thread waits until no reference is left */
 	AWAITED = 1 << 0,
 	ONE_REF = 1 << 1,
 	/* of groups.signals until 2.40 */
