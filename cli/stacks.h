@@ -34,6 +34,14 @@ void wf_stacks_place_of(const struct wf_see *see,
 			const struct wf_see_frame *frame,
 			struct wf_stack_place *ret_place);
 
+/*
+ * "bill+0x26 at shop.c:5 (shop+0x11df)", with "? " before a guess. To be freed;
+ * NULL: no memory.
+ */
+char *wf_stacks_frame_text(const struct wf_see *see,
+			   struct wf_see_objects *objects,
+			   const struct wf_see_frame *frame);
+
 /* For people, as JSON, and in the form that flame graphs are made of. */
 void wf_stacks_print(const struct wf_see *see, struct wf_see_objects *objects,
 		     const struct wf_stack_group *groups, uint32_t nr);

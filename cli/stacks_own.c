@@ -23,8 +23,8 @@ struct wf_own_code wf_own_code_of(const struct wf_see *see)
 	return own;
 }
 
-static bool is_own(const struct wf_own_code *own,
-		   const struct wf_see_frame *frame)
+bool wf_own_code_has(const struct wf_own_code *own,
+		     const struct wf_see_frame *frame)
 {
 	return frame->address >= own->start && frame->address < own->end;
 }
@@ -53,12 +53,12 @@ void wf_stack_cut_own(const struct wf_own_code *own,
 	struct wf_see_frame *f = stack->frames;
 	uint32_t first = 0, nr = stack->nr;
 
-	while (first < nr && is_own(own, &f[first]))
+	while (first < nr && wf_own_code_has(own, &f[first]))
 		first++;
 	if (first == nr)
 		return; /* all are: then they are what there is to see */
 	if (stack->end == WF_SEE_END_WHOLE)
-		while (nr > first && is_own(own, &f[nr - 1]))
+		while (nr > first && wf_own_code_has(own, &f[nr - 1]))
 			nr--;
 	if (first > 0)
 		go_to_begin(objects, &f[--first]);

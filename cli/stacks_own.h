@@ -17,6 +17,8 @@ struct wf_own_code {
 	uint64_t start, end;
 };
 struct wf_own_code wf_own_code_of(const struct wf_see *see);
+bool wf_own_code_has(const struct wf_own_code *own,
+		     const struct wf_see_frame *frame);
 
 /*
  * Of the innermost frames in the library the one stays that the program has

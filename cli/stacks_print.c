@@ -59,25 +59,38 @@ void wf_stacks_place_of(const struct wf_see *see,
 		ret_place->source = slash + 1;
 }
 
+char *wf_stacks_frame_text(const struct wf_see *see,
+			   struct wf_see_objects *objects,
+			   const struct wf_see_frame *frame)
+{
+	const char *guess = frame->is_guess ? "? " : "";
+	struct wf_stack_place place;
+	char offset[32] = "", line[WF_SEE_TEXT] = "", *text;
+	int n;
+
+	wf_stacks_place_of(see, objects, frame, &place);
+	if (place.offset != 0)
+		snprintf(offset, sizeof(offset), "+0x%" PRIx64, place.offset);
+	if (place.offset != 0 && place.source != NULL)
+		snprintf(line, sizeof(line), " at %s:%d", place.source,
+			 place.line);
+	if (place.function != NULL)
+		n = asprintf(&text, "%s%s%s%s (%s)", guess, place.function,
+			     offset, line, place.object);
+	else
+		n = asprintf(&text, "%s%s", guess, place.object);
+	free(place.function);
+	return n < 0 ? NULL : text;
+}
+
 static void print_frame(const struct wf_see *see,
 			struct wf_see_objects *objects,
 			const struct wf_see_frame *frame)
 {
-	struct wf_stack_place place;
+	char *text = wf_stacks_frame_text(see, objects, frame);
 
-	wf_stacks_place_of(see, objects, frame, &place);
-	printf("    %s", frame->is_guess ? "? " : "");
-	if (place.function == NULL) {
-		printf("%s\n", place.object);
-		return;
-	}
-	printf("%s", place.function);
-	if (place.offset != 0)
-		printf("+0x%" PRIx64, place.offset);
-	if (place.offset != 0 && place.source != NULL)
-		printf(" at %s:%d", place.source, place.line);
-	printf(" (%s)\n", place.object);
-	free(place.function);
+	printf("    %s\n", text != NULL ? text : "?");
+	free(text);
 }
 
 void wf_stacks_print(const struct wf_see *see, struct wf_see_objects *objects,

@@ -12,6 +12,7 @@
 #include "see/see.h"
 #include "see/text.h"
 #include "see_command.h"
+#include "waits.h"
 
 struct options {
 	const char *sort, *state, *name, *waits_for;
@@ -28,7 +29,8 @@ void wf_threads_help(FILE *to)
 	      "what each one\nwaits for, and for how long. The process is not "
 	      "stopped.\n\n"
 	      "  --waits           the deadlocks, then the objects that most "
-	      "threads wait for\n"
+	      "threads wait for,\n"
+	      "                    with the stacks of their owners\n"
 	      "  --state=STATE     only threads in this state: running, "
 	      "runnable, parked,\n"
 	      "                    system-call, new, exiting, exited, "
@@ -184,68 +186,6 @@ static void print_table(const struct wf_see *see,
 	}
 }
 
-/* --- --waits ------------------------------------------------------------- */
-
-struct waits {
-	const struct wf_see *see;
-	const struct wf_see_table *table;
-	uint32_t nr_objects;
-};
-
-static void print_cycle(void *arg, const struct wf_see_thread *const *of,
-			uint32_t nr)
-{
-	const struct waits *w = arg;
-
-	printf("Deadlock of %u thread%s:\n", nr, nr == 1 ? "" : "s");
-	for (uint32_t i = 0; i < nr; i++) {
-		char text[WF_SEE_TEXT], since[32];
-
-		wf_see_describe(w->see, w->table, of[i], text, sizeof(text));
-		wf_see_duration(w->table->now_ns - of[i]->since_ns, since,
-				sizeof(since));
-		printf("  %d (%s) waits since %s for %s\n", of[i]->tid,
-		       of[i]->name, since, text);
-	}
-	putchar('\n');
-}
-
-enum { MOST_OBJECTS = 20 };
-
-static void print_object(void *arg, const struct wf_see_thread *waiter,
-			 uint32_t nr_waiters)
-{
-	struct waits *w = arg;
-	char text[WF_SEE_TEXT];
-
-	if (w->nr_objects++ >= MOST_OBJECTS)
-		return;
-	wf_see_describe(w->see, w->table, waiter, text, sizeof(text));
-	text[strcspn(text, ",;")] = '\0'; /* one waiter's time is left out */
-	printf("%8u  %s\n", nr_waiters, text);
-}
-
-static int print_waits(const struct wf_see *see,
-		       const struct wf_see_table *table)
-{
-	struct waits w = { see, table, 0 };
-	int nr = wf_see_cycles(see, table, print_cycle, &w), err;
-
-	if (nr < 0)
-		return nr;
-	if (nr == 0)
-		puts("No deadlock.\n");
-	if (wf_see_all_wait(table))
-		puts("Every thread waits for another one, and no wait has a "
-		     "time limit: no thread can\nsignal a condition, post a "
-		     "semaphore or unlock a mutex any more.\n");
-	printf("%8s  %s\n", "WAITERS", "OBJECT");
-	err = wf_see_objects(table, print_object, &w);
-	if (w.nr_objects > MOST_OBJECTS)
-		printf("and %u more objects\n", w.nr_objects - MOST_OBJECTS);
-	return err;
-}
-
 /* --- the command --------------------------------------------------------- */
 
 static int list(const struct wf_see *see, const struct options *o,
@@ -254,6 +194,7 @@ static int list(const struct wf_see *see, const struct options *o,
 	const struct wf_see_thread **order =
 		malloc(((size_t)table->nr + 1) * sizeof(*order));
 	uint32_t nr = 0;
+	int err = 0;
 
 	if (order == NULL)
 		return -ENOMEM;
@@ -263,12 +204,14 @@ static int list(const struct wf_see *see, const struct options *o,
 	sort_by = o->sort;
 	if (sort_by != NULL)
 		qsort(order, nr, sizeof(*order), compare);
-	if (o->json)
-		wf_see_json(see, table, order, nr);
+	if (o->json && o->waits)
+		err = wf_waits_json(see, table, order, nr);
+	else if (o->json)
+		wf_see_json(see, table, order, nr, NULL);
 	else
 		print_table(see, table, order, nr);
 	free(order);
-	return 0;
+	return err;
 }
 
 static int report(const struct wf_see *see, const void *options,
@@ -276,7 +219,7 @@ static int report(const struct wf_see *see, const void *options,
 {
 	const struct options *o = options;
 
-	return o->waits && !o->json ? print_waits(see, table) :
+	return o->waits && !o->json ? wf_waits_print(see, table) :
 				      list(see, o, table);
 }
 

@@ -9,6 +9,9 @@
  *     second round begins, all owners have been read again, and if it then
  *     finds all threads in the same waits, they were so while the owners were
  *     read. A thread in a wait neither locks nor unlocks.
+ * GRAPH-2. A thread may wake another one and then wait itself, between the
+ *     readings of their rows. So all rows are read again. If all threads are in
+ *     the same waits then, all were between the two readings.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -105,24 +108,71 @@ static bool has_object(const struct wf_see_thread *t)
 	return true;
 }
 
+static bool is_own(const struct wf_see_thread *t)
+{
+	return t->wait_kind != NULL && strcmp(t->wait_kind, "runtime") == 0;
+}
+
 /*
  * The deadline of a bound thread is not known. Threads of the process that
- * weft did not make have no row, and weft's own wake no waiter.
+ * weft did not make have no row. Weft's own thread wakes no waiter.
  */
 static bool may_go_on(const struct wf_see_thread *t)
 {
-	if (t->state == WF_SEE_EXITED)
+	if (t->state == WF_SEE_EXITED || is_own(t))
 		return false;
 	return t->state != WF_SEE_PARKED || !has_object(t) || t->is_bound ||
 	       t->until_ns != 0;
 }
 
-bool wf_see_all_wait(const struct wf_see_table *table)
+static bool is_same_wait(const struct wf_see_thread *a,
+			 const struct wf_see_thread *b)
 {
+	return a->tid == b->tid && a->state == b->state &&
+	       a->wait_addr == b->wait_addr &&
+	       a->wait_generation == b->wait_generation;
+}
+
+/* The next row from i on that is not of weft's own thread. */
+static const struct wf_see_thread *next(const struct wf_see_table *table,
+					uint32_t *i)
+{
+	while (*i < table->nr && is_own(&table->threads[*i]))
+		++*i;
+	return *i < table->nr ? &table->threads[(*i)++] : NULL;
+}
+
+static bool is_same_table(const struct wf_see_table *x,
+			  const struct wf_see_table *y)
+{
+	uint32_t i = 0, k = 0;
+
+	for (;;) {
+		const struct wf_see_thread *a = next(x, &i), *b = next(y, &k);
+
+		if (a == NULL || b == NULL)
+			return a == b;
+		if (!is_same_wait(a, b))
+			return false;
+	}
+}
+
+/* GRAPH-2 */
+bool wf_see_all_wait(const struct wf_see *see, const struct wf_see_table *table)
+{
+	struct wf_see_table again;
+	bool is_same;
+
 	for (uint32_t i = 0; i < table->nr; i++)
 		if (may_go_on(&table->threads[i]))
 			return false;
-	return table->nr > 0;
+	if (table->nr == 0 || wf_see_pid(see) == 0)
+		return table->nr > 0;
+	if (wf_see_threads(see, &again) < 0)
+		return false;
+	is_same = is_same_table(table, &again);
+	wf_see_table_free(&again);
+	return is_same;
 }
 
 static int by_object(const void *a, const void *b)

@@ -67,11 +67,10 @@ static void print_signals(uint64_t set)
 	printf("]");
 }
 
-static void print_wait(const struct wf_see_table *table,
-		       const struct wf_see_thread *t)
+void wf_see_json_object(const struct wf_see_table *table,
+			const struct wf_see_thread *t)
 {
-	printf(", \"parkBlocker\": {\"kind\": \"%s\"",
-	       t->was_moved ? "mutex" : t->wait_kind);
+	printf("\"kind\": \"%s\"", t->was_moved ? "mutex" : t->wait_kind);
 	address("object", t->object);
 	address("mutex", t->mutex);
 	print_owner(table, t);
@@ -79,6 +78,13 @@ static void print_wait(const struct wf_see_table *table,
 		number("arrived", t->arrived);
 		number("count", t->count);
 	}
+}
+
+static void print_wait(const struct wf_see_table *table,
+		       const struct wf_see_thread *t)
+{
+	printf(", \"parkBlocker\": {");
+	wf_see_json_object(table, t);
 	if (t->operation_call >= 0) {
 		const char *name = wf_see_call_name(t->operation_call);
 
@@ -144,7 +150,8 @@ static void print_place(const struct wf_see_thread *t)
 
 static void print_thread(const struct wf_see *see,
 			 const struct wf_see_table *table,
-			 const struct wf_see_thread *t)
+			 const struct wf_see_thread *t,
+			 const struct wf_see_json_more *more)
 {
 	char place[WF_SEE_TEXT];
 
@@ -163,6 +170,8 @@ static void print_thread(const struct wf_see *see,
 	if (t->wait_kind != NULL)
 		print_wait(table, t);
 	print_registers(t);
+	if (more != NULL)
+		more->thread(more->arg, t);
 	printf("}");
 }
 
@@ -190,7 +199,8 @@ static void print_time(void)
 }
 
 void wf_see_json(const struct wf_see *see, const struct wf_see_table *table,
-		 const struct wf_see_thread *const *order, uint32_t nr)
+		 const struct wf_see_thread *const *order, uint32_t nr,
+		 const struct wf_see_json_more *more)
 {
 	const char *comma = "";
 
@@ -201,9 +211,12 @@ void wf_see_json(const struct wf_see *see, const struct wf_see_table *table,
 	number("virtualProcessors", table->nr_vps);
 	printf(",\n\"deadlocks\": [");
 	wf_see_cycles(see, table, print_cycle, &comma);
-	printf("],\n\"threads\": [\n");
+	printf("]");
+	if (more != NULL)
+		more->head(more->arg);
+	printf(",\n\"threads\": [\n");
 	for (uint32_t i = 0; i < nr; i++) {
-		print_thread(see, table, order[i]);
+		print_thread(see, table, order[i], more);
 		printf("%s\n", i + 1 < nr ? "," : "");
 	}
 	printf("]}}\n");

@@ -189,9 +189,11 @@ int wf_see_cycles(const struct wf_see *see, const struct wf_see_table *table,
 
 /*
  * True if each thread waits for another one to act, without a time limit, a
- * descriptor or a signal: then no thread can wake any of them.
+ * descriptor or a signal: then no thread can wake any of them. All of them were
+ * in these waits at one moment.
  */
-bool wf_see_all_wait(const struct wf_see_table *table);
+bool wf_see_all_wait(const struct wf_see *see,
+		     const struct wf_see_table *table);
 
 /*
  * Calls found() for each object with its waiters, the most waited for first.

@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * usage: deadlocks N | deadlocks join | deadlocks all
+ * usage: deadlocks N | deadlocks join | deadlocks WAY
  *
  * N threads of which each holds a mutex and waits for the next one's. Or two:
  * one joins the other, which waits for a mutex that the first one holds. Prints
  * the tids in this order. Ends with its standard input.
  *
- * With "all" the first thread joins a thread that waits for a condition.
+ * Otherwise the first thread joins another one. WAY is
+ *   all: that waits for a condition, and so no thread can go on
+ *   timeout, signal: the same, but with a time limit, or for a signal
+ *   relay: it and a third thread wake each other by turns
  */
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { MOST = 100 };
@@ -64,14 +69,84 @@ static void *wait_for_ever(void *arg)
 	return arg;
 }
 
-static void join_a_waiter(void)
+static void *wait_for_hours(void *arg)
 {
-	pthread_create(&second, NULL, wait_for_ever, NULL);
+	static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 10000;
+	pthread_mutex_lock(&mutexes[0]);
+	sem_post(&is_done);
+	pthread_cond_timedwait(&cond, &mutexes[0], &until);
+	return arg;
+}
+
+static void *wait_for_signal(void *arg)
+{
+	sigset_t set;
+	int sig;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sem_post(&is_done);
+	sigwait(&set, &sig);
+	return arg;
+}
+
+static long now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000L + ts.tv_nsec;
+}
+
+static sem_t turns[2];
+
+/* A turn is about as long as the reading of a row. */
+static void *relay(void *arg)
+{
+	long i = (long)arg;
+
+	sem_post(&is_done);
+	for (;;) {
+		long end;
+
+		sem_wait(&turns[i]);
+		end = now_ns() + 30000;
+		while (now_ns() < end)
+			;
+		sem_post(&turns[1 - i]);
+	}
+	return NULL;
+}
+
+static void join_a_waiter(void *(*start)(void *))
+{
+	pthread_t third;
+
+	if (start == relay) {
+		pthread_create(&third, NULL, relay, (void *)1L);
+		sem_wait(&is_done);
+		sem_post(&turns[0]);
+	}
+	pthread_create(&second, NULL, start, NULL);
 	sem_wait(&is_done);
-	puts("all");
+	puts("joins");
 	fflush(stdout);
 	pthread_join(second, NULL);
 }
+
+static const struct {
+	const char *name;
+	void *(*start)(void *);
+} ways[] = {
+	{ "all", wait_for_ever },
+	{ "timeout", wait_for_hours },
+	{ "signal", wait_for_signal },
+	{ "relay", relay },
+};
 
 int main(int argc, char **argv)
 {
@@ -82,8 +157,9 @@ int main(int argc, char **argv)
 	sem_init(&is_done, 0, 0);
 	for (int i = 0; i < MOST; i++)
 		pthread_mutex_init(&mutexes[i], NULL);
-	if (argc > 1 && strcmp(argv[1], "all") == 0)
-		join_a_waiter();
+	for (size_t i = 0; argc > 1 && i < sizeof(ways) / sizeof(ways[0]); i++)
+		if (strcmp(argv[1], ways[i].name) == 0)
+			join_a_waiter(ways[i].start);
 	if (nr > 1) {
 		pthread_barrier_init(&all_hold, NULL, (unsigned)nr);
 		for (long i = 0; i < nr; i++)
