@@ -21,6 +21,7 @@ import difflib
 import hashlib
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -31,13 +32,11 @@ TABLES = ROOT / "test/mutants"
 WORK = ROOT / "build-mutants"
 SOURCE, BUILD = WORK / "source", WORK / "build"
 SUITE_LIMIT_S = 150
-ASSERTIONS = {"posix": ("not true: ",),
-              "unit": ("error: Failure!", "not true: "),
-              "cli": ("\nE       assert", "\nE       AssertionError"),
-              "manners": ("\nE       assert", "\nE       AssertionError"),
-              "mpi": ("\nE       assert", "\nE       AssertionError",
-                      "\nE       Failed: has not ended"),
-              "see": ("\nE       assert", "\nE       AssertionError")}
+# pytest indents the reason as far as the statement.
+PYTEST = r"\nE +(assert|AssertionError)"
+ASSERTIONS = {"posix": "not true: ", "unit": "error: Failure!|not true: ",
+              "cli": PYTEST, "manners": PYTEST, "see": PYTEST,
+              "mpi": PYTEST + r"|\nE +Failed: has not ended"}
 FIELDS = {"name", "file", "old", "new", "suites"}
 
 
@@ -186,8 +185,8 @@ def run(suite):
 
 def notices(suite):
     status, output = run(suite)
-    return status != 0 and any(mark in output
-                               for mark in ASSERTIONS[suite.split()[0]])
+    return status != 0 and \
+        re.search(ASSERTIONS[suite.split()[0]], output) is not None
 
 
 def killer(row, passes):
