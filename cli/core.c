@@ -45,6 +45,8 @@ void wf_core_help(FILE *to)
 
 int wf_core_create(const char *path, struct wf_core_output *ret_out)
 {
+	const int flags = O_RDWR | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW;
+	bool is_new;
 	struct stat st;
 	int fd;
 
@@ -52,8 +54,10 @@ int wf_core_create(const char *path, struct wf_core_output *ret_out)
 		*ret_out = (struct wf_core_output){ .fd = STDOUT_FILENO };
 		return 0;
 	}
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW,
-		  0600);
+	fd = open(path, flags | O_CREAT | O_EXCL, 0600);
+	is_new = fd >= 0;
+	if (fd < 0 && errno == EEXIST)
+		fd = open(path, flags | O_CREAT, 0600);
 	if (fd < 0)
 		return -errno;
 	if (fstat(fd, &st) < 0) {
@@ -63,7 +67,8 @@ int wf_core_create(const char *path, struct wf_core_output *ret_out)
 		return err;
 	}
 	*ret_out = (struct wf_core_output){ .fd = fd,
-					    .can_seek = S_ISREG(st.st_mode) };
+					    .can_seek = S_ISREG(st.st_mode),
+					    .is_new = is_new };
 	return 0;
 }
 

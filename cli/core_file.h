@@ -23,6 +23,7 @@ enum { WF_CORE_BLOCK = 4096, WF_CORE_CHUNK = 256 * WF_CORE_BLOCK };
 struct wf_core_output {
 	int fd;
 	bool can_seek; /* zeros become holes */
+	bool is_new;   /* wf_core_create has made the file */
 	uint64_t at;
 	int err; /* the first; then all else is left out */
 };

@@ -10,6 +10,9 @@
  *     core.
  * CORE_LIVE-3. The file is written from its begin to its end, so it may go to a
  *     pipe.
+ * CORE_LIVE-4. An old OUT is overwritten only when the process is stopped and
+ *     all else than its memory has been read. Before that a failure leaves OUT
+ *     as it was.
  */
 #include <elf.h>
 #include <errno.h>
@@ -216,14 +219,18 @@ static void write_segment(const struct live *l, const struct wf_core_segment *s,
 	}
 }
 
-static int write_live(struct live *l, struct wf_core_output *out)
+static int prepare(struct live *l)
 {
 	int err = wf_core_pages(l->pid, l->memory, &l->pages);
 
-	if (err == 0)
-		err = make_notes(l);
-	if (err < 0)
-		return err;
+	return err == 0 ? make_notes(l) : err;
+}
+
+/* CORE_LIVE-4 */
+static int write_live(struct live *l, struct wf_core_output *out)
+{
+	if (out->can_seek && ftruncate(out->fd, 0) != 0)
+		return out->err = -errno;
 	write_head(l, l->pages.nr + 1, out);
 	for (size_t i = 0; i < l->pages.nr; i++)
 		write_segment(l, &l->pages.segments[i], out);
@@ -258,15 +265,15 @@ int wf_core_live(const char *pid, const char *path)
 
 	if (err == 0)
 		failed = wf_core_create(path, &out);
-	if (err == 0 && failed == 0 && out.can_seek &&
-	    ftruncate(out.fd, 0) != 0)
-		failed = -errno;
 	if (failed == 0 && err == 0) {
 		stopped_ms = now_ms();
 		err = wf_core_stop(l.pid, &l.stop); /* CORE_LIVE-1 */
 		if (err == 0)
-			err = write_live(&l, &out);
-		failed = out.err;
+			err = prepare(&l);
+		if (err < 0 && out.is_new)
+			unlink(path);
+		else if (err == 0)
+			failed = write_live(&l, &out);
 		wf_core_go_on(&l.stop);
 		stopped_ms = now_ms() - stopped_ms;
 	}

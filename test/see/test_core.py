@@ -9,6 +9,7 @@ import resource
 import shutil
 import struct
 import subprocess
+import sys
 import time
 
 import pytest
@@ -324,6 +325,39 @@ def test_a_core_of_a_process_goes_to_a_pipe(start, tmp_path):
     (tmp_path / "core").write_bytes(done.stdout)
     threads = {t["tid"] for t in dump(tmp_path / "core")["threads"]}
     assert threads == {*rows, program.pid}
+
+
+# A process has one tracer at a time.
+TRACER = """
+import ctypes, pathlib, sys
+for task in pathlib.Path(f"/proc/{sys.argv[1]}/task").iterdir():
+    if ctypes.CDLL(None).ptrace(0x4206, int(task.name), None, None) != 0:
+        sys.exit(1)
+print("seized", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_an_old_file_stays_if_the_process_cannot_be_stopped(start, tmp_path):
+    program, _ = waits(start, 3)
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.write_text("precious")
+    with subprocess.Popen([sys.executable, "-c", TRACER, str(program.pid)],
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          text=True) as tracer:
+        if not tracer.stdout.readline():
+            pytest.skip("no process may be traced here")
+        for out in (old, new):
+            done = weft("core", program.pid, out, check=False)
+            assert done.returncode == 125
+            assert done.stderr.startswith(f"weft: {program.pid}: ")
+            assert done.stderr.count("\n") == 1
+        tracer.stdin.close()
+    assert old.read_text() == "precious"
+    assert not new.exists()
+    # Without the tracer it can.
+    weft("core", program.pid, old)
+    assert len(dump(old)["threads"]) == 4
 
 
 def test_without_a_map_of_pages_all_are_written(start, tmp_path):
