@@ -105,8 +105,10 @@ static void print_wait(const struct wf_see_table *table,
 		number("waitedMs",
 		       (table->now_ns - t->since_ns) / WF_SEE_NS_PER_MS);
 	if (t->until_ns != 0 && table->now_ns != 0)
-		number("leftMs",
-		       (t->until_ns - table->now_ns) / WF_SEE_NS_PER_MS);
+		number("leftMs", t->until_ns > table->now_ns ?
+					 (t->until_ns - table->now_ns) /
+						 WF_SEE_NS_PER_MS :
+					 0);
 }
 
 static void print_registers(const struct wf_see_thread *t)

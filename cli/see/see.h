@@ -165,7 +165,7 @@ struct wf_see_table {
 	struct wf_see_thread *threads; /* by index */
 	uint32_t nr;
 	uint32_t nr_vps;
-	int64_t now_ns; /* CLOCK_MONOTONIC of the reading; 0: not known */
+	int64_t now_ns; /* CLOCK_MONOTONIC after the reading; 0: not known */
 };
 
 /* Reads all threads. Returns 0 or an error. */

@@ -394,9 +394,9 @@ int wf_see_threads(const struct wf_see *see, struct wf_see_table *ret_table)
 	if (r.places == NULL)
 		return -ENOMEM;
 	ret_table->nr_vps = r.nr_vps;
-	ret_table->now_ns = r.now_ns;
 	wf_see_queues_read(&r);
 	err = read_rows(&r, ret_table);
+	ret_table->now_ns = now(&r); /* after the begin of each wait */
 	if (err == 0)
 		err = link_owners(ret_table);
 	free(r.places);

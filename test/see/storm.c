@@ -2,7 +2,8 @@
 /*
  * Threads that are created and end, lock two mutexes in order or in turn,
  * sleep, and wait for semaphores, all the time. Each start routine has one kind
- * of wait. Prints the start routines with it, and ends with its standard input.
+ * of wait. Prints the start routines with it and with their names, and ends
+ * with its standard input.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -10,11 +11,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { LOCKERS = 20, TURNERS = 40, PAIRS = 3, MAKERS = 2 };
+enum { LOCKERS = 20, TURNERS = 40, PAIRS = 3, MAKERS = 2, DETACHED = 4 };
 
 static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t b = PTHREAD_MUTEX_INITIALIZER;
-static sem_t ping[PAIRS], pong[PAIRS];
+static sem_t ping[PAIRS], pong[PAIRS], room;
 static _Atomic long nr_rounds;
 
 static void *lock(void *arg)
@@ -88,6 +89,25 @@ static void *create(void *arg)
 	return arg;
 }
 
+static void *nap_detached(void *arg)
+{
+	pthread_detach(pthread_self());
+	usleep(50);
+	sem_post(&room);
+	pthread_exit(arg);
+}
+
+static void *scatter(void *arg)
+{
+	pthread_t thread;
+
+	for (;;) {
+		sem_wait(&room);
+		pthread_create(&thread, NULL, nap_detached, NULL);
+	}
+	return arg;
+}
+
 static void make(int nr, void *(*start)(void *))
 {
 	pthread_t thread;
@@ -96,10 +116,16 @@ static void make(int nr, void *(*start)(void *))
 		pthread_create(&thread, NULL, start, (void *)i);
 }
 
+static void tell(void *(*start)(void *), const char *what)
+{
+	printf("%#lx %s\n", (unsigned long)start, what);
+}
+
 int main(void)
 {
 	char c;
 
+	sem_init(&room, 0, DETACHED);
 	for (int i = 0; i < PAIRS; i++) {
 		sem_init(&ping[i], 0, 0);
 		sem_init(&pong[i], 0, 0);
@@ -109,11 +135,16 @@ int main(void)
 	make(PAIRS, post);
 	make(PAIRS, answer);
 	make(MAKERS, create);
-	printf("%#lx mutex\n%#lx mutex\n%#lx semaphore\n"
-	       "%#lx semaphore\n%#lx sleep\n%#lx join\nready\n",
-	       (unsigned long)lock, (unsigned long)turn, (unsigned long)post,
-	       (unsigned long)answer, (unsigned long)nap,
-	       (unsigned long)create);
+	make(1, scatter);
+	tell(lock, "mutex lock");
+	tell(turn, "mutex turn");
+	tell(post, "semaphore post");
+	tell(answer, "semaphore answer");
+	tell(nap, "sleep nap");
+	tell(nap_detached, "sleep nap_detached");
+	tell(create, "join create");
+	tell(scatter, "semaphore scatter");
+	puts("ready");
 	fflush(stdout);
 	while (read(STDIN_FILENO, &c, 1) > 0)
 		;

@@ -10,6 +10,7 @@ import pytest
 
 import cores
 from outside import BUILD, LIMIT_S, await_dump, weft
+from storm import Storm
 
 if "without libdw" in weft("stacks", "--help").stdout:
     pytest.skip("built without libdw", allow_module_level=True)
@@ -216,40 +217,12 @@ def test_threads_that_do_not_wait_have_stacks(start):
             assert stack["end"] == "runs" and not stack["frames"]
 
 
-def check_storm(stack, kinds):
-    """How many threads of it were read."""
-    called = functions(stack)
-    if stack["end"] != "whole":
-        assert stack["end"] in ("changing", "runs", "lost"), stack
-        return 0
-    for thread in stack["threads"]:
-        # An entry of the linker's table of calls has no symbol.
-        own = [f["function"] for f in stack["frames"]
-               if f["place"].startswith("see_storm+") and "function" in f]
-        if thread["startAddress"] == "0x0":
-            assert own in (["main", "_start"], ["_start"]), stack
-            continue
-        assert own in ([kinds[thread["startAddress"]]], []), (thread, stack)
-        assert called == [] or called[-1] in (
-            "wf_arch_thread_entry", *own), stack
-    return len(stack["threads"])
-
-
 def test_no_frame_of_a_busy_program_is_wrong(start):
-    program = start("see_storm", options=["--vps", "2"])
-    names_of = {"mutex": ["lock", "turn"], "semaphore": ["post", "answer"],
-                "sleep": ["nap"], "join": ["create"]}
-    kinds = {}
-    for line in program.read():
-        address, kind = line.split()
-        kinds[address] = names_of[kind].pop(0)
-    walked = seen = 0
+    storm = Storm(start, ["--vps", "2"])
     for _ in range(60):
-        for stack in dump_of(program.pid):
-            seen += len(stack["threads"])
-            walked += check_storm(stack, kinds)
-    assert seen > 60 * 60
-    assert walked > 0.95 * seen, (walked, seen)
+        storm.look_at_stacks()
+    assert storm.nr["stacks"] > 60 * 60
+    assert storm.nr["stacks given up"] < 0.05 * storm.nr["stacks"]
 
 
 def test_frames_of_the_runtime_are_left_out(start):

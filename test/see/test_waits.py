@@ -9,12 +9,10 @@ import time
 import pytest
 
 from outside import BUILD, LIMIT_S, await_dump, dump, weft
+from storm import HAS_STACKS, Storm, watch
 
 SNAPSHOTS = 1000
 SOURCE = pathlib.Path(__file__).parent / "deadlocks.c"
-HAS_STACKS = "without libdw" not in weft("stacks", "--help").stdout
-STATES = {"running", "runnable", "parked", "system-call", "new", "exiting",
-          "exited", "changing"}
 
 
 def await_deadlock(pid):
@@ -144,7 +142,8 @@ def test_it_says_when_no_thread_can_wake_another(start):
     # The thread that is joined has its stack below it.
     lines = text.splitlines()
     at = next(nr for nr, line in enumerate(lines) if " exit of " in line)
-    assert "wait_for_ever+0x" in lines[at + 2] or not HAS_STACKS
+    assert "wait_for_ever+0x" in "".join(lines[at + 2:at + 3]) or \
+        not HAS_STACKS
 
 
 @pytest.mark.parametrize("way, kind", [("timeout", "condition"),
@@ -195,42 +194,15 @@ def test_the_most_waited_for_comes_first(start):
     assert "rwlock" in lines[3]
 
 
-def check_parked(thread, kind):
-    blocker = thread["parkBlocker"]
-    assert blocker["kind"] == kind
-    # No thread locks a mutex twice, or joins itself.
-    assert blocker.get("owner", {}).get("tid") != thread["tid"]
-    assert 0 <= thread.get("waitedMs", 0) < 60000
-
-
-def check_snapshot(found, kinds):
-    """Returns the number of rows that were read for certain."""
-    certain = 0
-    for thread in found["threads"]:
-        assert thread["state"] in STATES
-        if thread["state"] == "changing" or thread.get("first"):
-            continue
-        certain += 1
-        # A thread has one of these start routines, and waits for its kind.
-        kind = kinds[thread["startAddress"]]
-        if thread["state"] != "parked":
-            assert "parkBlocker" not in thread
-            continue
-        check_parked(thread, kind)
-    return certain
-
-
 def test_no_row_is_impossible_in_a_storm(start):
-    program = start("see_storm")
-    kinds = dict(line.split() for line in program.read())
-    certain = seen = 0
-    states = set()
+    """And no cycle is found: the storm has none."""
+    storm = Storm(start)
     for _ in range(SNAPSHOTS):
-        found = dump(program.pid)
-        assert found["deadlocks"] == []
-        certain += check_snapshot(found, kinds)
-        seen += len(found["threads"]) - 1
-        states |= {t["state"] for t in found["threads"]}
-    # The storm went on meanwhile, and most rows are certain.
-    assert {"parked", "running"} <= states
-    assert certain > seen * 0.9
+        storm.look_at_threads()
+    storm.check_shares()
+
+
+def test_a_storm_of_seconds(start):
+    """Tables, graphs and stacks by turns; ./dev stress has a longer one."""
+    nr = watch(start, 10, ["--vps", "2"])
+    assert nr["stacks"] > 0 or not HAS_STACKS

@@ -25,6 +25,7 @@ import apps  # noqa: E402
 import runner  # noqa: E402
 
 LIMIT_S = 90
+WATCHED_S = 10
 FAST = "100us"
 UNITS = {"s": 1, "m": 60, "h": 3600}
 
@@ -76,6 +77,32 @@ class App:
 
 
 @dataclasses.dataclass
+class Watched:
+    """A program that makes, locks and ends threads, and is watched from
+    outside: no row and no frame is impossible."""
+    name: str
+    build: pathlib.Path
+    seconds: float
+    last: str = ""
+
+    def missing(self):
+        program = self.build / "test/see/see_storm"
+        return None if program.is_file() else f"there is no {program}"
+
+    def run(self, prefix):
+        return runner.run(
+            ["env", f"WEFT_BUILD_DIR={self.build.resolve()}", sys.executable,
+             HERE.parent / "see/storm.py", str(self.seconds), *prefix[2:-1]],
+            self.seconds + LIMIT_S)
+
+    def problem(self, result):
+        self.last = result.stdout.decode(errors="replace").split("\n")[0]
+        if result.outcome() == "ok" and result.stdout.endswith(b"held\n"):
+            return None
+        return result.outcome()
+
+
+@dataclasses.dataclass
 class Count:
     runs: int = 0
     hangs: int = 0
@@ -119,6 +146,8 @@ def find_jobs(options):
                    if path.is_file())
     jobs = [Stress(path.name.removeprefix("stress_"), path, options.scale,
                    options.seed) for path in built]
+    jobs.append(Watched("see_storm", options.build,
+                        WATCHED_S * options.scale / 100))
     if not options.programs:
         jobs += [App(app) for app in apps.all_apps(options.build, long=True)]
     if options.only:
