@@ -3,6 +3,9 @@
 
 import contextlib
 import getpass
+import json
+import pathlib
+import re
 import shutil
 import socket
 import subprocess
@@ -25,7 +28,29 @@ for i in range({nr}):
 print("ready", flush=True)
 sys.stdin.read()
 """
-NR_THREADS, NR_CONNECTIONS = 2000, 256
+NR_THREADS, NR_CONNECTIONS, NR_PARKED = 2000, 256, 20
+JAVA = """
+import java.util.concurrent.CountDownLatch;
+
+public class Stuck {{
+	public static void main(String[] args) throws Exception {{
+		CountDownLatch never = new CountDownLatch(1);
+
+		for (int i = 0; i < {nr}; i++) {{
+			Thread thread = new Thread(() -> {{
+				try {{
+					never.await();
+				}} catch (InterruptedException e) {{
+				}}
+			}}, "stuck-" + i);
+			thread.setDaemon(true);
+			thread.start();
+		}}
+		System.out.println("ready");
+		System.in.read();
+	}}
+}}
+"""
 
 
 @contextlib.contextmanager
@@ -131,3 +156,43 @@ def test_mariadb(tmp_path):
         stacks = check(process.pid, mariadbd, tmp_path, NR_CONNECTIONS)
         assert sum(any("handle_one_connection" in name for name in called)
                    for called in stacks) >= NR_CONNECTIONS
+
+
+def stacks_of(which):
+    """{tid: functions}"""
+    text = weft("stacks", "--json", which).stdout
+    return {t["tid"]: [frame.get("function") for frame in stack["frames"]]
+            for stack in json.loads(text)["stackDump"]["stacks"]
+            for t in stack["threads"]}
+
+
+def test_java(tmp_path):
+    """jstack's nid is the tid of a row."""
+    need("java", "jstack")
+    (tmp_path / "Stuck.java").write_text(JAVA.format(nr=NR_PARKED))
+    java = pathlib.Path(shutil.which("java")).resolve()
+    with running(java, "-Xmx128m", "Stuck.java", folder=tmp_path) as process:
+        await_text(tmp_path / "log", "ready")
+        await_dump(process.pid, lambda threads: sum(
+            t["name"].startswith("stuck-") and t["state"] == "parked"
+            for t in threads) == NR_PARKED)
+        text = subprocess.run(["jstack", str(process.pid)], check=True,
+                              text=True, capture_output=True,
+                              timeout=LIMIT_S).stdout
+        nids = {name: int(nid, 0) for name, nid in re.findall(
+            r'^"(stuck-\d+)" .* nid=(\w+) ', text, re.M)}
+        assert len(nids) == NR_PARKED
+        check(process.pid, java, tmp_path, NR_PARKED, "condition")
+        for which in process.pid, tmp_path / "core":
+            threads = {t["tid"]: t for t in dump(which)["threads"]}
+            assert {threads[tid]["name"]: tid for tid in nids.values()} == nids
+            assert {threads[tid]["parkBlocker"]["kind"]
+                    for tid in nids.values()} == {"condition"}
+            row, = dump(which, f"--tid={nids['stuck-7']}")["threads"]
+            assert row["name"] == "stuck-7"
+            if "without libdw" in weft("stacks", "--help").stdout:
+                continue
+            stacks = stacks_of(which)
+            assert all(any("Parker::park" in (name or "") or
+                           "Parker4park" in (name or "")
+                           for name in stacks[tid]) for tid in nids.values())
