@@ -10,6 +10,7 @@ import subprocess
 
 import pytest
 
+import debuggers
 from outside import BUILD, WEFT, await_dump, dump, weft
 
 SLEEP_S = 100000
@@ -216,6 +217,35 @@ def test_other_namespaces_make_no_difference(start):
     threads = check_rows(await_dump(pid, are_parked(rows)), rows, descriptor)
     assert threads[1]["first"]
     assert {row[4] for row in rows.values()} >= {0, 1}
+
+
+def test_a_core_of_another_namespace_has_the_same_rows(start, tmp_path):
+    """The rows have the numbers that the program knows."""
+    need_namespaces()
+    program = start("see_waits", 60, before=NAMESPACES)
+    rows, descriptor = expected(program)
+    pid = first_child(program.pid)
+    await_dump(pid, are_parked(rows))
+    weft("core", pid, tmp_path / "core")
+    found = dump(tmp_path / "core")
+    threads = check_rows(found, rows, descriptor)
+    assert set(threads) == set(rows) | {1}
+    assert threads[1]["first"]
+    if "without libdw" in weft("stacks", "--help").stdout:
+        return
+    for which in pid, tmp_path / "core":
+        text = weft("stacks", "--json", which).stdout
+        functions = {t["tid"]: [frame.get("function")
+                                for frame in stack["frames"]]
+                     for stack in json.loads(text)["stackDump"]["stacks"]
+                     for t in stack["threads"]}
+        for tid, row in rows.items():
+            assert {f"wait_{row[2]}", "help", "wait_read", "wait_write"} & \
+                set(functions[tid])
+        assert "main" in functions[1]
+    stacks = debuggers.gdb_stacks(BUILD / "test/see/see_waits",
+                                  tmp_path / "core")
+    assert set(rows) <= set(stacks)
 
 
 def test_each_backend_and_number_of_vps(start):
