@@ -167,8 +167,10 @@ static void print_table(const struct wf_see *see,
 	char line[4 * WF_SEE_TEXT], start[WF_SEE_TEXT], text[WF_SEE_TEXT];
 	int width = line_width();
 
-	printf("%10s  %-15s  %-11s  %9s  %-24s  %s\n", "TID", "NAME", "STATE",
-	       "SINCE", "START", "WAITS FOR OR RUNS ON");
+	snprintf(line, sizeof(line), "%10s  %-15s  %-11s  %9s  %-24s  %s",
+		 "TID", "NAME", "STATE", "SINCE", "START",
+		 "WAITS FOR OR RUNS ON");
+	printf("%.*s\n", width, line);
 	for (uint32_t i = 0; i < nr; i++) {
 		const struct wf_see_thread *t = order[i];
 		char since[32] = "-";

@@ -2,16 +2,22 @@
 """weft threads and weft ps show what a program itself knows of its threads."""
 
 import collections
+import contextlib
+import fcntl
 import json
 import os
 import pathlib
+import pty
 import shutil
+import struct
 import subprocess
+import termios
 
 import pytest
 
 import debuggers
-from outside import BUILD, WEFT, await_dump, dump, weft
+from outside import (BUILD, LIMIT_S, WEFT, await_dump, dump, environment,
+                     weft)
 
 SLEEP_S = 100000
 
@@ -105,6 +111,41 @@ def test_the_table_has_a_row_for_each_thread(start):
             assert f"of descriptor {descriptor}" in by_tid[tid]
 
 
+def on_terminal(columns, *command):
+    """The lines that the command prints on a terminal."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ,
+                struct.pack("HHHH", 24, columns, 0, 0))
+    with subprocess.Popen([WEFT, *map(str, command)], stdout=slave,
+                          env=environment()) as process:
+        os.close(slave)
+        text = b""
+        with contextlib.suppress(OSError):  # EIO at the end
+            while data := os.read(master, 4096):
+                text += data
+        os.close(master)
+        assert process.wait(LIMIT_S) == 0
+    return text.decode().splitlines()
+
+
+def test_lines_are_cut_on_a_terminal_only(start):
+    program = start("see_waits", 20)
+    rows, _ = expected(program)
+    await_dump(program.pid, are_parked(rows))
+    one = next(f"--tid={tid}" for tid, row in rows.items()
+               if row[2] == "mutex")
+    whole = weft("threads", one, program.pid).stdout.splitlines()
+    assert len(whole[1]) > 100
+    assert whole[1].endswith(f"held by {program.pid} (see_waits)")
+    narrow = on_terminal(60, "threads", one, program.pid)
+    assert len(narrow) == 2
+    # Only the time differs.
+    assert [len(line) for line in narrow] == [60, 60]
+    assert narrow[1][:38] == whole[1][:38]
+    wide = on_terminal(200, "threads", one, program.pid)
+    assert wide[1].endswith(f"held by {program.pid} (see_waits)")
+
+
 def test_filters_select_rows(start):
     program = start("see_waits", 100)
     rows, _ = expected(program)
@@ -128,6 +169,8 @@ def test_filters_select_rows(start):
     assert [t["tid"] for t in dump(pid, f"--tid={one}")["threads"]] == [one]
     tids = [t["tid"] for t in dump(pid, "--sort=tid")["threads"]]
     assert tids == sorted(tids)
+    names = [t["name"] for t in dump(pid, "--sort=name")["threads"]]
+    assert names == sorted(names)
     since = [t["waitedMs"] for t in dump(pid, "--sort=since")["threads"]]
     assert since == sorted(since, reverse=True)
 
