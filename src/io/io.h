@@ -8,9 +8,10 @@
  *     else
  *             ...             libc's read
  *
- * Each is called with in_runtime 0 and returns the system call's result or
- * -Exxx. -ECANCELED comes at a cancellation point only. -ENOSYS: the thread
- * cannot wait so, nothing has been done, and the caller makes the plain call.
+ * The caller's in_runtime is 0. Each function returns the system call's result
+ * or -Exxx. Only a cancellation point returns -ECANCELED. -ENOSYS: the thread
+ * cannot park in this call, nothing has been done, and the caller makes the
+ * plain call.
  */
 #ifndef WEFT_IO_IO_H
 #define WEFT_IO_IO_H
@@ -23,12 +24,12 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-/* Can the calling thread wait so? If not, the caller uses libc's functions. */
+/* Can the calling thread park? If not, the caller uses libc's functions. */
 bool wf_io_can_park(void);
 
 /*
- * bytes is not 0, and iov can be read. -EOPNOTSUPP: no call on the file can be
- * asked not to wait, and nothing has been done.
+ * `bytes` must not be 0, and `iov` must be readable. -EOPNOTSUPP: the file
+ * supports no call that returns instead of waiting. Nothing has been done.
  */
 long wf_io_read(int fd, void *buf, size_t bytes);
 long wf_io_write(int fd, const void *buf, size_t bytes);
@@ -42,7 +43,7 @@ long wf_io_sendmsg(int fd, const struct msghdr *msg, int flags);
 long wf_io_sendto(int fd, const void *buf, size_t bytes, int flags,
 		  const struct sockaddr *addr, socklen_t addr_bytes);
 
-/* timeout: as in the kernel, checked after each message; set to the rest */
+/* The time limit is checked after each message; *timeout becomes the rest. */
 int wf_io_recvmmsg(int fd, struct mmsghdr *messages, unsigned int nr, int flags,
 		   struct timespec *timeout);
 int wf_io_sendmmsg(int fd, struct mmsghdr *messages, unsigned int nr,
@@ -60,8 +61,8 @@ int wf_io_poll(struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 	       const uint64_t *mask);
 /*
  * The sets for reading, writing and exceptions are the program's; each may be
- * NULL. 0 <= nr <= FD_SETSIZE. First wf_io_are_sets says whether they can be
- * read.
+ * NULL. 0 <= nr <= FD_SETSIZE. Call wf_io_are_sets first: it returns true if
+ * the sets can be read.
  */
 bool wf_io_are_sets(int nr, fd_set *const sets[3]);
 int wf_io_select(int nr, fd_set *const sets[3], int64_t deadline_ns,
@@ -69,18 +70,18 @@ int wf_io_select(int nr, fd_set *const sets[3], int64_t deadline_ns,
 int wf_io_epoll_wait(int epfd, struct epoll_event *events, int max,
 		     int64_t deadline_ns, const uint64_t *mask);
 
-/* The state before a call of a thread that does not park. */
+/* A thread that does not park takes this record before its call. */
 struct wf_io_begun {
 	int fd;
-	uint32_t nr_handlers; /* struct wf_thread */
+	uint32_t nr_handlers; /* the thread's (struct wf_thread) */
 	uint32_t generation;  /* io/file/descriptor.h */
 };
 
 /*
- * n is the result of a send on a stream. Sends the rest if a signal has cut the
- * send short, no handler of the program's has run, and the number is still the
- * file's. Returns the bytes sent in all. Otherwise returns n, and errno is the
- * call's.
+ * Completes a send on a stream that has returned n. If a signal has cut the
+ * send short, sends the rest and returns the bytes sent in all. It does so only
+ * if no handler of the program's has run and the number still names the same
+ * file. Otherwise returns n and leaves errno alone.
  */
 long wf_io_go_on_sending(const struct wf_io_begun *b, const struct iovec *iov,
 			 size_t nr, int flags, long n);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests that wait for a descriptor to get ready, as a poll and a call that
- * does not wait. The readiness watcher and waits by an epoll proxy use them.
+ * Carries out a request that waits for a ready descriptor in two steps: a poll,
+ * then a call that does not wait. The readiness watcher and waits by an epoll
+ * proxy use these functions.
  *
  *     if (wf_attempt_serves(r))
  *             ...                 poll fd for wf_attempt_events(r): revents
@@ -28,7 +29,7 @@ uint32_t wf_attempt_events(const struct wf_request *r);
  */
 bool wf_attempt_fits(const struct wf_request *r, int fd);
 
-/* The result of a poll request for a file that is always ready. */
+/* Returns the result of a poll request for a file that is always ready. */
 int wf_attempt_always(const struct wf_request *r);
 
 /*

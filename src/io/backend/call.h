@@ -24,7 +24,8 @@ struct wf_call {
 };
 
 /*
- * A call that takes longer is worth handing over, which costs about this much.
+ * The handover of a call to a worker costs about this much. So a call that
+ * takes longer is worth it.
  */
 #define WF_CALL_QUICK_NS (50 * WF_NS_PER_US)
 
@@ -38,9 +39,10 @@ enum wf_call_kind {
 };
 
 /*
- * A worker makes the call, and the thread parks until the CLOCK_MONOTONIC
- * deadline at most. Returns as io/io.h, -ETIMEDOUT, or -ENOSYS: no worker is
- * free, and nothing has been done. in_runtime 0.
+ * A worker makes the call while the thread parks, at most until the
+ * CLOCK_MONOTONIC deadline. Returns as the functions of io/io.h do, or
+ * -ETIMEDOUT. -ENOSYS: no worker is free, and nothing has been done. in_runtime
+ * is 0.
  */
 long wf_call_run(struct wf_call *c, enum wf_call_kind kind,
 		 int64_t deadline_ns);

@@ -48,8 +48,9 @@ enum {
 void wf_ring_update_flag(struct wf_vp_io *io)
 {
 	/* IORING_SQ_TASKRUN stays set while a sleeping kernel thread still has
-	 * to complete a request. Or the kernel has set it just now for the
-	 * caller; a sleep in the ring finds that. */
+	 * to complete a request. The kernel may also have set it just now for
+	 * the caller, whose next sleep in the ring then completes the
+	 * request. */
 	wf_store_relaxed(&io->has_others_flag,
 			 io->has_migrated && wf_uring_wants_enter(&io->ring));
 }
@@ -157,7 +158,10 @@ static void migrate_some(struct wf_vp *vp)
 		io->migrate_ns = 0;
 }
 
-/* The new carrier will submit what has been pushed and not submitted. */
+/*
+ * Notes that the new carrier submits the entries that are pushed but not yet
+ * submitted.
+ */
 static void take_over_pushed(struct wf_vp *vp)
 {
 	struct wf_uring *ring = &vp->io->ring;
@@ -203,8 +207,9 @@ void wf_ring_update_carrier(struct wf_vp *vp)
 	struct wf_vp_io *io = vp->io;
 	bool was_entered;
 
-	/* acq_rel: pairs with wf_ring_submit_for. was_entered is seen here, or
-	 * the carrier is NULL again after this. */
+	/* acq_rel: pairs with wf_ring_submit_for. Either the caller reads
+	 * was_entered after this, or the other thread sets the carrier to NULL
+	 * again. */
 	atomic_exchange_explicit(&io->carrier, vp->carrier,
 				 memory_order_acq_rel);
 	was_entered = atomic_exchange_explicit(&io->was_entered, false,

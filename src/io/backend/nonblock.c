@@ -36,7 +36,7 @@ bool wf_nonblock_is_refused(struct wf_request *r)
 	if (!is_still_named(r) || !wf_descriptor_is_nonblocking(r->fd) ||
 	    !is_still_named(r)) /* NONBLOCK-3 */
 		return false;
-	/* later receives try first, and so do not wait */
+	/* Later receives on fd are tried first, so they do not wait. */
 	wf_descriptor_was_tried(r->fd, false);
 	return true;
 }

@@ -80,7 +80,7 @@ void wf_request_complete(struct wf_thread *me, struct wf_request *r, int result)
 
 void wf_request_refuse(struct wf_thread *me, struct wf_request *r)
 {
-	/* once: it is the only request of its call */
+	/* At most once: r is the only request of its call. */
 	report(me, r, WF_REQUEST_REFUSED);
 }
 
@@ -98,7 +98,7 @@ static uint32_t begin_wait(_Atomic uint32_t *nr_done, bool has_ring)
 	return atomic_fetch_or(nr_done, WF_REQUEST_WAIT) | WF_REQUEST_WAIT;
 }
 
-/* Without a ring. */
+/* Pushes r to the watcher or to a worker, where there is no ring. */
 static int push_outside(struct wf_thread *t, struct wf_request *r)
 {
 	r->io = NULL;
@@ -117,8 +117,8 @@ static int push_outside(struct wf_thread *t, struct wf_request *r)
 }
 
 /*
- * REQUEST-4, for requests of workers: each is completed here, or its worker
- * will report it.
+ * REQUEST-4, for requests of workers. Each request that is done is completed
+ * here; its worker will report any other.
  */
 static void check_workers(struct wf_thread *t, struct wf_request *r,
 			  uint32_t nr)
@@ -200,8 +200,8 @@ static int reason_to_end(struct wf_thread *t, int err,
 }
 
 /*
- * Returns true if all the requests go to a ring (REQUEST-5). A request that
- * avoids the ring makes none.
+ * Returns true if all the requests go to a ring (REQUEST-5), and makes the ring
+ * if there is none. It makes none for a request that avoids rings.
  */
 static bool ensure_ring(struct wf_vp *vp, const struct wf_request *r,
 			uint32_t nr)
@@ -233,7 +233,7 @@ static WF_NOINLINE int push_or_end(struct wf_thread *t, struct wf_request *r,
 	return 0;
 }
 
-/* Is any of them done without being cancelled? */
+/* Is any of the requests done without having been cancelled? */
 static bool is_any_done(const struct wf_request *r, uint32_t nr)
 {
 	bool any = false;
@@ -295,7 +295,8 @@ int wf_request_run_any(struct wf_request *r, uint32_t nr, int64_t deadline_ns,
 }
 
 /*
- * Has run_any inlined, so that each of many waiting threads has one frame less.
+ * run_any is inlined here. So each of many waiting threads has one stack frame
+ * less.
  */
 int wf_request_run(struct wf_request *r, int64_t deadline_ns)
 {

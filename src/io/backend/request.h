@@ -22,8 +22,8 @@ struct wf_vp_io;
 struct wf_thread;
 
 /*
- * Any system call: addr points to its struct wf_call (io/backend/call.h), and
- * avoids_ring is set.
+ * The operation for any system call: addr points to its struct wf_call
+ * (io/backend/call.h), and avoids_ring is set.
  */
 enum { WF_REQUEST_OP_CALL = 255 };
 

@@ -58,25 +58,27 @@
 
 enum {
 	/*
-	 * With thousands of connections threads never run out. More requests in
-	 * one call then find more data.
+	 * With thousands of connections a VP always has threads to run, so
+	 * requests collect. If one system call submits many, more of them find
+	 * data at once.
 	 */
 	MOST_PUSHED = 128,
 	/*
-	 * Fewer requests in each call cost measurably more. More have another
-	 * price: when 32 packets of another CPU are freed in a row, the kernel
-	 * interrupts that CPU. Under a hypervisor that takes tens of
-	 * microseconds.
+	 * Fewer requests in each system call make a request measurably dearer.
+	 * More have another cost: when the kernel frees 32 packets of another
+	 * CPU in a row, it interrupts that CPU. Under a hypervisor that takes
+	 * tens of microseconds.
 	 */
 	SOME = 28,
 	/*
-	 * To check so many costs little more than to sleep with a time limit.
-	 * Unless new ones come at each sleep, all are checked soon.
+	 * The check of 4 requests costs little more than the timer of a nap.
+	 * All requests are checked soon, unless new ones come at each sleep.
 	 */
 	FEW = 4,
 	/*
-	 * If the program makes a descriptor non-blocking unseen, its thread
-	 * waits at most so long. Few sleeps are longer.
+	 * The program may make a descriptor non-blocking in a way that weft
+	 * does not see. Its waiting thread notices that after one nap at most.
+	 * Few sleeps are longer than this.
 	 */
 	NAP_NS = 10 * WF_NS_PER_MS,
 };
@@ -86,9 +88,10 @@ struct wf_rings wf_rings;
 /* --- taking -------------------------------------------------------------- */
 
 /*
- * After wf_ring_end completions are cancelled requests, which their threads
- * would run again. Waits for the exit. If the process still runs after 10 ms,
- * the threads run them again.
+ * After wf_ring_end the completions are those of cancelled requests, and their
+ * threads would run these again. So the caller waits for the exit of the
+ * process. If the process still runs after 10 ms, the threads may run the
+ * requests again.
  */
 static WF_COLD void wait_for_exit(void)
 {
@@ -105,7 +108,7 @@ static void count(struct wf_vp *vp, int by)
 			 wf_load_relaxed(&vp->nr_requests) + (uint32_t)by);
 }
 
-/* The `me` for wakes by the owner of vp. */
+/* The owner of vp wakes threads. Returns the `me` argument for these wakes. */
 static struct wf_thread *idle_self(struct wf_vp *vp)
 {
 	struct wf_thread *me = &vp->carrier->idle_self;
@@ -139,7 +142,8 @@ static WF_COLD void take_other(struct wf_vp_io *io,
 		io->is_wake_armed = !is_over;
 		return;
 	}
-	/* a futex wait may have been woken */
+	/* A futex wait that was given up may have been woken: its result is
+	 * 0. */
 	WF_CHECK(is_wake || cqe->res <= 0,
 		 "a request that was given up has been done");
 	io->nr_given_up -= is_over;
@@ -176,7 +180,10 @@ static int enter(struct wf_vp_io *io, uint32_t most)
 	return nr;
 }
 
-/* If the kernel accepts no entry, it may want completions to be taken. */
+/*
+ * Returns a free entry. If the kernel accepts no entry, takes completions: the
+ * kernel may wait for that.
+ */
 static struct io_uring_sqe *next_sqe(struct wf_vp *vp)
 {
 	struct wf_uring *ring = &vp->io->ring;
@@ -247,8 +254,8 @@ void wf_ring_cancel(const struct wf_thread *t, const struct wf_request *r)
 
 /*
  * Submits the oldest entries, `most` at most, and takes completions. Returns
- * false if there were none of either. IO_RING-8: the share that is done at once
- * predicts that of the next ones.
+ * false if there were none of either. Notes whether many of the requests were
+ * done at once, since the next ones then most likely are, too (IO_RING-8).
  */
 static bool hand_over(struct wf_vp *vp, uint32_t most)
 {
@@ -412,8 +419,9 @@ static long write_one(int fd)
 }
 
 /*
- * For a kernel thread with a private descriptor table, as the monitor. A number
- * that is still being closed there may be this one (monitor/private_table.c).
+ * Wakes the sleeping owner by a fresh copy of the eventfd. The caller, as the
+ * monitor, has a private descriptor table: in it, wake_fd may still name a
+ * descriptor that is being closed (monitor/private_table.c).
  */
 static WF_COLD void wake_from_outside(int wake_fd)
 {

@@ -85,8 +85,8 @@ static inline bool wf_ring_is_to_follow(const struct wf_vp *vp)
 	return wf_load_relaxed(&vp->io->carrier) != vp->carrier;
 }
 /*
- * If they do, determines which requests migrate and when. The owner of the VP
- * calls this and the next two functions.
+ * If the requests in flight belong to another carrier, determines which of them
+ * migrate and when. The owner of the VP calls this and the next two functions.
  */
 void wf_ring_update_carrier(struct wf_vp *vp);
 /* Migrates requests if it is time. Threads may become runnable. */

@@ -74,10 +74,10 @@ void wf_ring_flush(unsigned int first, unsigned int last)
 }
 
 /*
- * Cancels all requests. The kernel destroys a ring some time after the process
- * has ended, and cancels its requests only then. Until then their ports are in
- * use. Requests that are cancelled now end with the kernel threads that
- * submitted them, before the process has ended.
+ * Cancels all requests, so that they end with the kernel threads that submitted
+ * them, before the process has ended. Otherwise the kernel cancels them when it
+ * destroys the ring, some time after the end. Until then the sockets keep their
+ * ports.
  */
 void wf_ring_end(void)
 {

@@ -111,9 +111,9 @@ static bool signal_carrier(const struct wf_worker *s, struct wf_carrier *c)
 }
 
 /*
- * SUPERVISOR-5. Returns false if the supervisor has to report. If a VP is idle,
- * to wake it takes locks. If the carrier was found in libc, the signal would do
- * nothing.
+ * SUPERVISOR-5. Returns false if the supervisor has to report. That is so for
+ * an idle VP, since waking it takes locks. It is also so for a carrier that was
+ * found in libc, where the handler of the signal would do nothing.
  */
 static bool report_to_vp(const struct wf_worker *s)
 {

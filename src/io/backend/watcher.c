@@ -62,7 +62,8 @@
 
 enum {
 	NR_EVENTS = 64,
-	/* Futile calls in a row until a worker makes a real one. */
+	/* After this many calls in a row with EAGAIN a worker makes the call,
+	 * and waits in it. */
 	TRIES_BEFORE_WORKER = 4,
 	/*
 	 * After so many yields a call that does not wait is over, or is in a
@@ -92,7 +93,7 @@ static void complete(struct wf_thread *me, struct wf_request *r, int result)
 	wf_request_complete(me, r, result);
 }
 
-/* Moves r to `ended`: its number cannot be armed. */
+/* Moves r to `ended` with a result: the kernel cannot wait for its number. */
 static void end_locked(struct wf_request *r, int err, struct wf_list *ended)
 {
 	take_locked(r);
@@ -111,7 +112,10 @@ static void complete_all(struct wf_thread *me, struct wf_list *ended)
 	}
 }
 
-/* WATCHER-2, after an event or an accept. Releases the lock. */
+/*
+ * WATCHER-2. Arms the number's entry again after an event or an accept.
+ * Releases the lock.
+ */
 static void rearm_and_unlock(struct wf_watcher_bucket *b, int number)
 {
 	int err = wf_watcher_set_arm_locked(b, number);
@@ -160,7 +164,7 @@ void wf_watcher_served(struct wf_request *r, int result)
 
 /* --- calls --------------------------------------------------------------- */
 
-/* WATCHER-3 */
+/* Must a worker make the call of r (WATCHER-3)? */
 static bool is_for_worker(const struct wf_request *r)
 {
 	return r->op == IORING_OP_ACCEPT || r->nr_futile >= TRIES_BEFORE_WORKER;
@@ -196,7 +200,8 @@ static void serve(struct wf_request *r)
 {
 	if (wf_worker_push(r, WF_WORKER_WAIT) == 0)
 		return;
-	/* The caller makes the call and blocks its carrier. */
+	/* No worker is free: the requester makes the call and blocks its
+	 * carrier. */
 	wf_watcher_served(r, -ENOSYS);
 }
 

@@ -57,7 +57,8 @@ static uint64_t entry_bit(const struct wf_watcher_bucket *b, int number)
 {
 	const int nr_bits = 64;
 
-	/* A duplicate for a pinned wait is armed with another's bucket. */
+	/* A duplicate is armed with the bucket of the number that it replaces,
+	 * and has no bit there. */
 	if (number < 0 || number >= nr_bits * WF_WATCHER_BUCKETS ||
 	    &buckets[wf_watcher_set_index(number)] != b)
 		return 0;

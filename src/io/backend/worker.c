@@ -62,14 +62,15 @@
 struct wf_worker wf_workers[WF_NR_WORKERS];
 
 /*
- * Numbers given out; never shrinks. The last two are for the kernel threads
- * that run for ever: the watcher and the supervisor.
+ * The rows of the table that have ever been in use; never shrinks. The last two
+ * rows are for the kernel threads that run for ever: the watcher and the
+ * supervisor.
  */
 static _Atomic uint32_t nr_workers;
 enum { NR_OWN = 2 };
 
 static struct wf_spin lists_lock = WF_SPIN_INIT;
-static struct wf_worker *idle[2]; /* kernel threads, processes */
+static struct wf_worker *idle[2]; /* [0]: kernel threads, [1]: processes */
 static struct wf_worker *unused;  /* workers that do not run */
 static struct wf_spin own_lock = WF_SPIN_INIT;
 
@@ -209,7 +210,7 @@ bool wf_worker_is_free(void)
 	return is_any || wf_load_relaxed(&nr_workers) < WF_NR_WORKERS - NR_OWN;
 }
 
-static struct wf_worker *own; /* a number that could not be started */
+static struct wf_worker *own; /* the row of a thread that did not start */
 
 int wf_worker_start_thread(void (*run)(void *))
 {
@@ -384,7 +385,9 @@ static uint32_t ask_to_go(int sig)
 
 void wf_worker_end_processes(void)
 {
-	/* A call that cannot be interrupted may take longer. */
+	/* I/O servers get 0.1 s to end by WF_WORKER_END_SIGNAL. Then they are
+	 * killed, and this waits for 0.9 s more: a system call that cannot be
+	 * interrupted may take longer. */
 	enum { NAPS_BEFORE_KILL = 1000, MOST_NAPS = 10000 };
 	const struct timespec nap = { 0, 100 * WF_NS_PER_US };
 	int naps = 0;

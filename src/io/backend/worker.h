@@ -115,8 +115,9 @@ void wf_worker_changed(void);
 void wf_worker_fork_child(void);
 
 /*
- * The preemption handler calls it, for requests that I/O servers have reported
- * by the signal. t is NULL where no thread may be preempted.
+ * Completes the requests that I/O servers have reported by the preemption
+ * signal. The handler of that signal calls it. t is NULL where no thread may be
+ * preempted.
  */
 void wf_supervisor_finish_marked(struct wf_thread *t);
 

@@ -45,7 +45,7 @@ static WF_NORETURN void leave(const struct wf_worker *s)
 		wf_sys(s->is_process ? SYS_exit_group : SYS_exit, 0);
 }
 
-/* WORKER-3 */
+/* Takes a signal that is left of the last job (WORKER-3). */
 static void take_signal(void)
 {
 	const struct timespec now = { 0, 0 };
@@ -200,7 +200,10 @@ void wf_worker_changed(void)
 		leave(s);
 }
 
-/* Its I/O priority follows its nice value, not the program's I/O priority. */
+/*
+ * The server's I/O priority follows its nice value and ignores the program's
+ * I/O priority.
+ */
 static void set_priority(void)
 {
 	long nice = 20 - wf_sys(SYS_getpriority, PRIO_PROCESS, 0);

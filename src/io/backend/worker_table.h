@@ -40,7 +40,7 @@ struct wf_robust_head {
 struct wf_worker {
 	/* wf_self of the worker; in_runtime is always 1 */
 	struct wf_thread self;
-	/* 0: it does not run; under the lock, or its starter */
+	/* 0: it does not run; written under the lock, or by its starter */
 	_Atomic int tid;
 	_Atomic uint32_t setxid_seen, setxid_arrived;
 	void (*run)(void *);
@@ -50,7 +50,7 @@ struct wf_worker {
 	struct wf_spin lock;
 	struct wf_request *job; /* WORKER-2; under the lock */
 	_Atomic bool is_asked;	/* to end the job; written under the lock */
-	/* of the previous job, still pending; under the lock */
+	/* A signal of the previous job is still pending; under the lock. */
 	bool has_signal;
 	/*
 	 * the VP of the requester, or NULL; under the lock. An I/O server reads
@@ -70,7 +70,7 @@ struct wf_worker {
 	/* futex: the result of wf_worker_clone; SUPERVISOR-4 in supervisor.c */
 	_Atomic int made_pid;
 	_Atomic int start_word; /* futex: 1: it runs, -Exxx: it cannot */
-	int main_pid;		/* the program's */
+	int main_pid;		/* the pid of the program */
 	struct wf_robust_head robust_head;
 	struct wf_robust robust;
 	/* its tid; the kernel marks it when the process ends */

@@ -94,9 +94,9 @@ static int wait_connected(struct wf_pinned_call *h, int64_t deadline,
 
 /*
  * The deadline of the request. A worker is given up after 20 ms, so that it can
- * serve other requests; the thread waits for the rest by poll. Connects to Unix
- * sockets have no such limit: given up while it waits for its turn, such a
- * connect would begin anew, behind the others.
+ * serve other requests; the thread waits for the rest by poll. A connect to a
+ * Unix socket has no such limit: it waits in the listener's queue, and a new
+ * connect would start at the end of that queue.
  */
 static int64_t deadline_of_call(int fd, int64_t deadline)
 {
@@ -111,8 +111,8 @@ static int64_t deadline_of_call(int fd, int64_t deadline)
 }
 
 /*
- * Is the connection being made before the call? A worker that is given up does
- * not report EALREADY.
+ * Has an earlier call, or another thread's, begun to connect the socket?
+ * EALREADY would show that, but a worker that is given up does not report it.
  */
 static bool is_connecting(int fd)
 {
@@ -153,7 +153,8 @@ int wf_io_connect(int fd, const struct sockaddr *addr, socklen_t addr_bytes)
 		    (n != -ETIMEDOUT || r.result == n))
 			return n;
 		/* The kernel has read the address, so it is readable. A connect
-		 * to a Unix socket that waits for its turn has not begun. */
+		 * to a Unix socket that waits in the listener's queue has not
+		 * begun. */
 		is_local = addr->sa_family == AF_UNIX;
 		if (n == -ETIMEDOUT && call_deadline == deadline)
 			return is_local ? -EAGAIN : -EINPROGRESS;

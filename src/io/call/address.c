@@ -83,8 +83,8 @@ static int accept_with(struct wf_thread *t, const struct wf_request *r, int fd,
 }
 
 /*
- * The same with the flag if the kernel knows it; -ENOSYS: no ring. In the
- * runtime.
+ * Accepts without waiting, with ACCEPT_DONTWAIT if the kernel knows that flag.
+ * -ENOSYS: there is no ring. In the runtime.
  */
 static int accept_now(struct wf_thread *t, const struct wf_request *r, int fd)
 {
@@ -233,7 +233,10 @@ static int pass_close_barrier(int64_t deadline_ns)
 	return err == -ETIMEDOUT && !is_last ? -ERESTART : err;
 }
 
-/* Waits once. As wf_request_run; -ERESTART also if the call found nothing. */
+/*
+ * Waits once. Returns as wf_request_run does, and -ERESTART also if the call
+ * after the wait found nothing.
+ */
 static int wait_once(struct wait *w, int64_t deadline_ns)
 {
 	int err = wf_request_run_any(&w->poll, 1, deadline_ns, NULL);
@@ -301,7 +304,8 @@ static void begin_poll(struct wf_request_scope *scope)
 }
 
 /*
- * Makes no call: every thread that polls is woken, and then checks by itself.
+ * Makes no call after the wait: every thread that polls is woken, and then
+ * checks the descriptor itself.
  */
 static void end_poll(struct wf_request_scope *scope, bool is_done)
 {

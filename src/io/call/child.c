@@ -75,7 +75,7 @@ int wf_io_wait4(pid_t pid, int *status, int options, struct rusage *usage)
 	n = (int)wf_sys(SYS_wait4, pid, status, WNOHANG, usage);
 	if (n != 0)
 		return n;
-	return err < 0 ? err : -ENOSYS; /* its tracer still has it */
+	return err < 0 ? err : -ENOSYS; /* its tracer has not released it */
 }
 
 int wf_io_waitid(idtype_t type, id_t id, siginfo_t *ret_info, int options)

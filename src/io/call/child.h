@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waits for child processes without holding a VP. in_runtime 0. Returns as
- * io/io.h: the system call's result or -Exxx. -ENOSYS: the thread cannot wait
- * so.
+ * Waits for child processes without holding a VP. in_runtime is 0. Returns as
+ * the functions of io/io.h do: the system call's result or -Exxx. -ENOSYS: the
+ * thread cannot park in this call.
  *
- *     pid = wf_io_wait4(-1, &status, 0, NULL);
+ * pid = wf_io_wait4(-1, &status, 0, NULL);
  */
 #ifndef WEFT_IO_CALL_CHILD_H
 #define WEFT_IO_CALL_CHILD_H

@@ -115,7 +115,7 @@ int wf_io_epoll_wait(int epfd, struct epoll_event *events, int max,
 	call(&w);
 	if (!has_nothing(&w, nr_handlers))
 		return w.n;
-	/* Nor does the kernel deliver signals if there is no time to wait. */
+	/* As the kernel, delivers no signals if there is no time to wait. */
 	if (deadline_ns <= wf_os_now())
 		return 0;
 	wf_cleanup_begin_own(&cleanup, leave, &w);

@@ -5,13 +5,14 @@
  * worker, and parks.
  *
  * Reads at the caller's position: one call that does not wait (RWF_NOWAIT)
- * reads what is in the page cache. The rest is a request to the ring, or
- * without a ring a worker's call. After eight reads in a row that had to wait
- * only one in 32 is tried so: a ring tries for itself, in the same system call.
- * Some files do not support RWF_NOWAIT. The
- * thread reads them by the plain call as long as that is quick, and then as
- * long as the page cache has all bytes. With O_DIRECT the thread does not try:
- * nothing is there at once, and the kernel would wait even if asked not to.
+ * reads the bytes that are in the page cache. The rest is a request to the
+ * ring, or without a ring a worker's call. After eight reads in a row that had
+ * to wait, the thread makes that call for only one read in 32: the ring makes
+ * the same attempt itself, in the system call that submits the read. Some files
+ * do not support RWF_NOWAIT. The thread reads them by the plain call as long as
+ * that is quick, and then as long as the page cache has all bytes. With
+ * O_DIRECT the thread does not try: nothing is there at once, and the kernel
+ * would wait even if asked not to.
  *
  * Buffered writes hardly ever wait: they are plain calls as long as these are
  * quick. With O_DIRECT or O_DSYNC they always wait.
@@ -50,8 +51,8 @@
 #endif
 
 /*
- * Is the plain call to be made at once? It reports errors and transfers no
- * bytes, and it suits streams and files in /proc and the like.
+ * Should the thread make the plain call at once? True if the call reports an
+ * error or transfers no bytes, and for streams and files in /proc and the like.
  */
 static bool is_plain(int fd, const struct iovec *iov, int nr, int64_t at)
 {
@@ -156,7 +157,7 @@ static uint32_t wait_hint(int fd, uint32_t nr)
 				   WHAT_MASK);
 }
 
-/* How often has the thread waited for fd, and for nothing else since? */
+/* How often has the thread waited for fd, without any other wait in between? */
 static uint32_t nr_of_waits(int fd)
 {
 	uint32_t hint = wf_self->hint, nr = hint >> 28 & 7;
@@ -164,7 +165,9 @@ static uint32_t nr_of_waits(int fd)
 	return hint == wait_hint(fd, nr) ? nr : 0;
 }
 
-/* How often has the thread waited for syncs, and for nothing else since? */
+/*
+ * How often has the thread waited for syncs, without any other wait in between?
+ */
 static uint32_t nr_of_syncs(void)
 {
 	uint32_t hint = wf_self->hint, nr = hint >> 1 & WHAT_MASK;
@@ -191,8 +194,8 @@ static void count_wait(int fd, uint32_t nr_waits)
 }
 
 /*
- * As have_made; -ENOSYS: the thread is bound now, and the caller makes the
- * plain call.
+ * Has a worker make the call, as have_made does. -ENOSYS: the thread is bound
+ * now, and the caller makes the plain call.
  */
 static long have_made_on(int fd, struct wf_call *c)
 {

@@ -6,8 +6,8 @@
  * wait's set keeps the file.
  *
  * MANY-1. From before its set is filled until its request is over a wait is in
- *     the list, and its thread is in the runtime. So what the wait points to
- *     stays.
+ *     the list, and its thread is in the runtime. So the memory that the wait
+ *     points to stays valid.
  * MANY-2. Before a number is closed or replaced each wait for it gets a
  *     duplicate. The duplicate keeps the file's entry in the set, and is closed
  *     when the wait is over. A wait does this once for each number: it does not
@@ -106,8 +106,8 @@ static int visit_all(struct wf_many *m, unsigned int first, unsigned int last,
 }
 
 /*
- * Adds a descriptor. Two entries may name one, and the set has it once: then
- * for all events.
+ * Adds a descriptor to the set. If two entries of the list name one descriptor,
+ * the set has it once, for the events of both.
  */
 static int put_in(struct wf_many *m, const struct pollfd *p)
 {
@@ -164,7 +164,7 @@ static void end(struct wf_request_scope *scope, bool is_done)
 int wf_many_begin(struct wf_many *m)
 {
 	m->set = wf_private_fd_make_set();
-	if (m->set < 0) /* no private one is free: the program may see this */
+	if (m->set < 0) /* none is private: the program may see this */
 		m->set = (int)wf_sys(SYS_epoll_create1, EPOLL_CLOEXEC);
 	m->ready_fd = -1;
 	return m->set < 0 ? m->set : 0;

@@ -44,7 +44,8 @@ struct file {
 };
 
 /*
- * Asks the kernel for the file's type and device, but no server in the network.
+ * Gets the file's type and device from the kernel, which does not ask a server
+ * of a network file system.
  */
 static bool is_found(int dirfd, const char *path, struct file *ret)
 {
@@ -150,7 +151,10 @@ bool wf_open_may_wait(struct wf_open *o)
 	       (o->latency.state == WF_PATH_FIFO && meets(o));
 }
 
-/* An I/O server would find itself in /proc, and another terminal in /dev. */
+/*
+ * Does the path's meaning depend on the process? An I/O server would find
+ * itself in /proc, and another terminal in /dev.
+ */
 static bool leads_to_process(const char *path)
 {
 	return strncmp(path, "/proc/", 6) == 0 ||

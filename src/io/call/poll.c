@@ -153,7 +153,7 @@ bool wf_poll_has_waited(int *err)
 	return *err == 0 || *err == -EINTR || *err == -ECANCELED;
 }
 
-/* POLL-3 */
+/* Has one of the sockets an address (POLL-3)? */
 static bool has_address(const struct pollfd *fds, nfds_t nr)
 {
 	if (wf_ring_is_refused())
@@ -164,7 +164,7 @@ static bool has_address(const struct pollfd *fds, nfds_t nr)
 	return false;
 }
 
-/* POLL-4 */
+/* Would a ring miss an event that p asks for (POLL-4)? */
 static bool is_ignored_by_rings(const struct pollfd *p)
 {
 	return p->fd >= 0 && (p->events & POLLPRI) != 0 &&
@@ -228,7 +228,10 @@ bool wf_poll_has_own_carrier(nfds_t nr)
 	return wf_io_has_few_carriers() && wf_io_bind(true);
 }
 
-/* One wait for any of them. Returns the result of the call; 0: poll again. */
+/*
+ * Waits once for any of the descriptors. Returns the call's result; 0: poll
+ * again.
+ */
 static int wait_any(struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 		    uint32_t nr_handlers, uint32_t *nr_waits)
 {

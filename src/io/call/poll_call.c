@@ -61,7 +61,8 @@ static int run(struct wf_call *c, struct timespec *left, int64_t deadline_ns,
 	c->args[c->nr == SYS_ppoll ? 2 : 4] =
 		deadline_ns == WF_FOREVER ? 0 : (long)left; /* POLL_CALL-1 */
 	err = wf_request_run_any(&r, 1, WF_FOREVER, &nr_handlers);
-	/* EPERM: a seccomp filter permits only another such call */
+	/* EPERM: a seccomp filter forbids this system call, but perhaps not the
+	 * one that the program makes. */
 	if (err == 0)
 		return r.result == -EPERM ? -ENOSYS : r.result;
 	return wf_poll_has_waited(&err) ? err : -ENOSYS;

@@ -39,10 +39,10 @@ static long found_dry(int fd)
 }
 
 /*
- * As wf_io_run; any handler ends a wait that is not the first of its call. A
- * call with MSG_WAITALL by a worker obeys the time limit itself, and returns
- * the bytes that came until then. A call that weft interrupts does not return
- * them, so weft waits longer.
+ * Runs r as wf_io_run does, but any handler ends a wait that is not the first
+ * of its call. With MSG_WAITALL a worker's call obeys the time limit itself,
+ * and returns the bytes that came until then. If weft interrupted that call the
+ * bytes would be lost, so weft waits longer than the limit.
  */
 static int run(struct wf_request *r, bool is_first)
 {
@@ -78,7 +78,9 @@ static bool is_false_end(int fd, int flags)
 	       wf_sys(SYS_poll, &now, 1, 0) == 1;
 }
 
-/* n is the result of the second receive. */
+/*
+ * Returns the call's result after a false end; n is that of a second receive.
+ */
 static long after_false_end(long n)
 {
 	/* another thread has received the message */
@@ -148,9 +150,10 @@ static bool tells_writers(int fd)
 }
 
 /*
- * Returns true if only the plain call can wait so: for a low-water mark, for
- * all bytes while it peeks, or for the bytes of one sender. A worker makes the
- * call, because a ring completion would interrupt it on a carrier.
+ * Returns true if only the plain system call can wait as the flags and options
+ * demand: for a low-water mark, for all bytes while it peeks, or for the bytes
+ * of one sender. A worker makes the call, because a ring completion would
+ * interrupt it on a carrier.
  */
 static bool is_plain(int fd, int flags)
 {
@@ -188,7 +191,10 @@ static bool has_room_for_once(int fd, const struct msghdr *msg)
 	       control != NULL && wf_descriptor_reports_sender(fd);
 }
 
-/* With control data a ring takes the first part for the whole. */
+/*
+ * Does the call ask for control data? Then a ring would end the receive after
+ * the first part, also with MSG_WAITALL.
+ */
 static bool has_control(const struct msghdr *msg)
 {
 	size_t bytes;
@@ -305,7 +311,10 @@ static WF_NOINLINE long recv_later(int fd, void *buf, size_t bytes, int flags,
 	return wf_io_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));
 }
 
-/* From any peer: each receive is tried before it waits. */
+/*
+ * Receives on a socket with an address and no peer. Each receive is tried
+ * before it waits.
+ */
 static WF_NOINLINE long recv_at_address(int fd, void *buf, size_t bytes,
 					int flags)
 {
@@ -315,12 +324,13 @@ static WF_NOINLINE long recv_at_address(int fd, void *buf, size_t bytes,
 	return run(&r, true);
 }
 
-/* Waits after n bytes or -EAGAIN. */
+/* Waits and receives, after a first try has returned n bytes or -EAGAIN. */
 static long recv_waiting(int fd, void *buf, size_t bytes, int flags, long n,
 			 struct sockaddr *addr, socklen_t *addr_bytes,
 			 uint32_t generation)
 {
-	/* a stream reports only that the sender has no address */
+	/* On a byte stream, `addr` only reports that the sender has no
+	 * address. */
 	if ((flags & MSG_WAITALL) != 0 && (n > 0 || addr == NULL) &&
 	    wf_descriptor_is_byte_stream(fd))
 		return wf_receive_rest(fd, buf, bytes, flags, n > 0 ? n : 0,
@@ -401,7 +411,7 @@ long wf_io_recvfrom(int fd, void *buf, size_t bytes, int flags,
 
 long wf_io_read(int fd, void *buf, size_t bytes)
 {
-	/* a receive does the same for less */
+	/* On a socket recv does the same as read and costs less. */
 	if (wf_descriptor_is_stream_socket(fd)) {
 		long n = recv_from(fd, buf, bytes, 0, NULL, NULL);
 

@@ -146,7 +146,10 @@ static long recv_rest_at_once(int fd, char *buf, size_t bytes, int flags,
 	return more > 0 ? n + more : n > 0 ? n : more;
 }
 
-/* h belongs to a request that waits until the socket is readable. */
+/*
+ * Receives the rest after n bytes. h belongs to a request that waits until the
+ * socket is readable.
+ */
 static long receive_rest(struct wf_pinned_call *h, char *buf, size_t bytes,
 			 int flags, int64_t deadline_ns, long n)
 {

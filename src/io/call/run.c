@@ -46,9 +46,9 @@ int wf_io_run(struct wf_request *r, int64_t deadline_ns)
 		if (!wf_io_goes_on(n, deadline_ns, nr_handlers))
 			return wf_io_wait_result(n);
 		/*
-		 * After a handler the kernel restarts with the number as well.
-		 * Without a handler the caller has not asked for another file:
-		 * EBADF.
+		 * After a handler, the kernel restarts the call with whatever
+		 * file the number names. Without a handler the caller has not
+		 * asked for another file: EBADF.
 		 */
 	} while (r->scope != NULL || wf_self->nr_handlers != nr_handlers ||
 		 wf_descriptor_generation(r->fd) == generation);

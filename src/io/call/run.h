@@ -26,10 +26,10 @@
 int wf_io_run(struct wf_request *r, int64_t deadline_ns);
 
 /*
- * Runs r for a partial transfer of a call. The first one restarts as in
- * wf_io_run, and *nr_handlers becomes the thread's count of handlers (struct
- * wf_thread) at its last start. Any handler that has run since then ends a
- * later one.
+ * Runs r for a partial transfer of a call. The first transfer restarts as in
+ * wf_io_run, and stores in *nr_handlers the thread's count of handlers (struct
+ * wf_thread) when it last began. Any handler that has run since then ends a
+ * later transfer.
  */
 int wf_io_run_partial(struct wf_request *r, int64_t deadline_ns, bool is_first,
 		      uint32_t *nr_handlers);

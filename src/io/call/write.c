@@ -51,7 +51,7 @@ static size_t skip(struct iovec *to, const struct iovec *iov, size_t nr,
 	return nr_left;
 }
 
-/* After the first bytes the call stays with the file of that generation. */
+/* Once bytes were moved, the call stays with the file that it began with. */
 static uint32_t generation_of_file(uint32_t uses_at_call, long done)
 {
 	return done > 0 ? uses_at_call : WF_ANY_GENERATION;
@@ -123,7 +123,7 @@ static long send_more(struct wf_pinned_call *h, struct msghdr *msg,
 		       wf_sys(SYS_sendmsg, fd, msg, flags | MSG_DONTWAIT);
 }
 
-/* A ring never raises SIGPIPE for a socket; the caller's own call does. */
+/* Sends again, for the error: a ring never raises the SIGPIPE of a socket. */
 static long fail_to_send(int fd, const struct msghdr *msg, uint32_t flags)
 {
 	/* the error that a waiting sender would get first */
@@ -203,7 +203,7 @@ static long send_rest(struct wf_request *r, struct msghdr *msg,
 	return done;
 }
 
-/* After n bytes or -EAGAIN. *msg has the address and the control data. */
+/* Sends the rest, after a first try has sent n bytes or returned -EAGAIN. */
 static WF_NOINLINE long send_later(int fd, struct msghdr *msg, int flags,
 				   const struct iovec *iov, size_t nr, long n,
 				   uint32_t generation)
@@ -284,7 +284,9 @@ static long write_rest_to(int fd, const struct iovec *iov, size_t nr, long done,
 	return write_rest(&pinned, iov, nr, done);
 }
 
-/* More than PIPE_BUF bytes: pins the file from the first part on. */
+/*
+ * Writes more than PIPE_BUF bytes, all of them to the file of the first part.
+ */
 static WF_NOINLINE long write_long(int fd, const struct iovec *iov, int nr,
 				   size_t total)
 {
@@ -358,7 +360,7 @@ static WF_NOINLINE long write_other(int fd, const void *buf, size_t bytes)
 
 long wf_io_write(int fd, const void *buf, size_t bytes)
 {
-	/* a send does the same for less */
+	/* On a socket send does the same as write and costs less. */
 	if (wf_descriptor_is_stream_socket(fd)) {
 		long n = wf_io_sendto(fd, buf, bytes, 0, NULL, 0);
 

@@ -24,7 +24,7 @@
 #include "os/sys.h"
 #include "wait/ufutex.h"
 
-/* Numbers from here on have no entry. */
+/* Numbers from here on have no word in the table. */
 enum { NR_KNOWN = 1 << 16 };
 
 enum {
@@ -43,36 +43,38 @@ enum {
 	NO_WRITE_TO_BE_ASKED = 1 << 12,
 	HAS_ADDRESS = 1 << 13,
 	HAS_NO_ADDRESS = 1 << 14,
-	COUNTED = 1 << 15, /* the generation counts; no fact is known */
+	COUNTED = 1 << 15, /* no fact; keeps the word from 0, so closes count */
 	SYNCS_QUICKLY = 1 << 16,
 };
 
 /*
- * The facts are the lowest bits of a word. From FORGOTTEN on, the word counts
- * how often the facts were forgotten: a fact about a former file must not be
- * stored for the present one. From USED on, it has the number's generation. The
- * generation counts when a close begins and not when the close is over: by then
- * the number may be the next file's.
+ * The three parts of a word. The lowest 17 bits are the facts. The bits from
+ * FORGOTTEN on count how often the facts were forgotten, so that no thread
+ * stores a fact about an earlier file. The bits from USED on are the number's
+ * generation. It changes when a close begins: at the end of the close the
+ * number may already be another file's.
  */
 #define FORGOTTEN ((uint64_t)1 << 17)
 #define USED ((uint64_t)1 << 40)
-#define EPOCH (USED - FORGOTTEN) /* the bits of the count of forgets */
+#define EPOCH (USED - FORGOTTEN) /* mask of the count of forgets */
 static _Atomic uint64_t known[NR_KNOWN];
 
 /*
- * Of a stream: reads in a row that had to wait. From MANY_WAITS on, reads that
- * were not tried first: one in PROBE is tried all the same. Of a slow file:
- * reads in a row that found everything in the page cache.
+ * A count for each number. Of a stream it counts the reads in a row that had to
+ * wait. After MANY_WAITS of them weft waits without a try, but still tries one
+ * read in PROBE. Of a slow file it counts the reads in a row that found all
+ * bytes in the page cache. After MANY_HITS of them the file is quick.
  */
 enum { MANY_WAITS = 8, PROBE = 32, MANY_HITS = 32 };
 static _Atomic uint8_t nr_in_a_row[NR_KNOWN];
 
 /*
- * Some socket has, or had, a time limit. One flag for all, since other numbers
- * may name that socket, too.
+ * True once some socket has had a time limit. While it is false, weft asks the
+ * kernel only once for the limit of a socket. One flag serves all sockets,
+ * since several numbers may name one socket.
  */
 static _Atomic bool has_limits;
-static _Atomic bool has_marks; /* the same for low-water marks */
+static _Atomic bool has_marks; /* some socket has had a low-water mark */
 
 static uint64_t known_of(int fd)
 {
@@ -182,8 +184,8 @@ void wf_descriptor_was_cached(int fd, bool is_hit)
 }
 
 /*
- * The word without facts; COUNTED if it had any bit, so that closes still
- * count.
+ * Returns the word `now` without its facts. A word that had facts keeps
+ * COUNTED, so that it is not 0 and later closes still count.
  */
 static uint64_t forgotten(uint64_t now)
 {
@@ -197,8 +199,8 @@ static void change(int fd, uint64_t more)
 
 	if (fd < 0 || fd >= NR_KNOWN)
 		return;
-	/* This is also a fence: questions to the kernel that follow are about
-	 * the next file. */
+	/* The exchange is also a fence: later system calls that ask about the
+	 * number get answers about its next file. */
 	while (!wf_cas_acq_rel(&known[fd], &now, forgotten(now) + more))
 		;
 	wf_descriptor_was_tried(fd, false);
@@ -287,7 +289,7 @@ bool wf_descriptor_is_device(int fd)
 {
 	struct stat st;
 
-	/* If the kernel does not answer, fd may be one. */
+	/* If the kernel does not answer, fd may be a character device. */
 	return wf_sys(SYS_fstat, fd, &st) < 0 || S_ISCHR(st.st_mode);
 }
 
@@ -380,8 +382,8 @@ bool wf_descriptor_is_stream(int fd)
 	if ((what & (KNOWN_STREAM | KNOWN_OTHER)) != 0)
 		return (what & KNOWN_STREAM) != 0;
 	err = wf_sys(SYS_fstat, fd, &st);
-	/* A filter may forbid the question. Calls for streams work for files,
-	 * too. */
+	/* If a seccomp filter forbids fstat, fd counts as a stream: the calls
+	 * for streams work on files, too. */
 	if (err < 0)
 		return err != -EBADF;
 	type = st.st_mode & S_IFMT;
@@ -459,8 +461,9 @@ bool wf_descriptor_is_nonblocking(int fd)
 {
 	long flags = wf_sys(SYS_fcntl, fd, F_GETFL);
 
-	/* If a filter forbids the question, or the number is closed meanwhile,
-	 * the thread may wait: its request reports the error. */
+	/* False if a seccomp filter forbids fcntl, or if the number is closed
+	 * meanwhile. The thread may then wait: its request reports the
+	 * error. */
 	return flags >= 0 && (flags & O_NONBLOCK) != 0;
 }
 

@@ -21,21 +21,21 @@
  * eventfd and the like; false for a file on a disk.
  */
 bool wf_descriptor_is_stream(int fd);
-/* Is fd a socket without message boundaries? From the cache. */
+/* Is fd a socket without message boundaries? The cache may answer. */
 bool wf_descriptor_is_stream_socket(int fd);
 
 /*
- * Is the next read to wait without a try, since the last reads had to wait?
- * Call it once for each read. Each read that was tried reports whether it had
- * to wait.
+ * Should the next read wait without a try, because the last reads on fd had to
+ * wait? Call this once for each read. After each read that was tried, call
+ * wf_descriptor_was_tried with whether the read had to wait.
  */
 bool wf_descriptor_expects_wait(int fd);
 void wf_descriptor_was_tried(int fd, bool has_to_wait);
 
 /*
- * Until when a receive or a send that begins now may wait. `option` is
- * SO_RCVTIMEO or SO_SNDTIMEO. A CLOCK_MONOTONIC deadline; WF_FOREVER: the
- * socket has no limit.
+ * Returns the CLOCK_MONOTONIC deadline for a receive or a send that begins now.
+ * It follows from the socket's time limit; WF_FOREVER: the socket has none.
+ * `option` is SO_RCVTIMEO or SO_SNDTIMEO.
  */
 int64_t wf_descriptor_deadline(int fd, int option);
 
@@ -51,7 +51,7 @@ void wf_descriptor_set_slow(int fd, bool is_slow);
  */
 bool wf_descriptor_is_surely_quick(int fd);
 void wf_descriptor_doubt(int fd);
-/* Was the last call quick that waits until the data is on the disk (fsync)? */
+/* Was the last fsync on fd, or a call like it, quick? */
 bool wf_descriptor_syncs_quickly(int fd);
 void wf_descriptor_synced(int fd, bool is_quick);
 /*
@@ -101,7 +101,7 @@ bool wf_descriptor_has_address(int fd);
 
 /* Did the file have O_DIRECT when weft first saw it? */
 bool wf_descriptor_is_direct(int fd);
-/* Or O_DSYNC? Then each write waits for the medium. */
+/* Did it have O_DIRECT or O_DSYNC? Then each write waits for the disk. */
 bool wf_descriptor_is_written_through(int fd);
 
 /*
@@ -122,7 +122,7 @@ void wf_descriptor_cannot_be_asked(int fd, bool to_write);
  * another file's. The generation of a number without an entry never changes.
  */
 uint32_t wf_descriptor_generation(int fd);
-/* The same. From now on weft counts each close of the number that it sees. */
+/* Returns the generation. From now on weft counts each close that it sees. */
 uint32_t wf_descriptor_count_generations(int fd);
 /* False for numbers from 65536 on, which have no entry. */
 bool wf_descriptor_counts_generations(int fd);

@@ -42,8 +42,8 @@ enum { NR_BUCKETS = 64, NR_PROXIES = 2 * NR_BUCKETS };
 
 struct wf_epoll_proxy {
 	_Atomic bool is_taken;
-	bool is_in_bucket;	   /* the bucket's lock */
-	_Atomic uint32_t nr_users; /* the same; any thread reads */
+	bool is_in_bucket;	   /* under the bucket's lock */
+	_Atomic uint32_t nr_users; /* written under it; any thread reads */
 	int number;
 	int set;
 };
@@ -51,7 +51,7 @@ struct wf_epoll_proxy {
 struct bucket {
 	struct wf_spin lock;
 	_Atomic uint32_t nr_closing;	      /* EPOLL_PROXY-3 */
-	struct wf_epoll_proxy *_Atomic proxy; /* lock; any thread reads */
+	struct wf_epoll_proxy *_Atomic proxy; /* written under the lock */
 } WF_ALIGNED(WF_CACHE_LINE);
 
 static struct bucket buckets[NR_BUCKETS];
@@ -75,7 +75,7 @@ static struct wf_epoll_proxy *make(int number)
 		return NULL;
 	set = wf_private_fd_make_set();
 	if (set < 0) {
-		/* release: pairs with the exchange, as below. */
+		/* release: pairs with the exchange above. */
 		wf_store_release(&p->is_taken, false);
 		return NULL;
 	}
@@ -91,7 +91,8 @@ static void free_locked(struct wf_epoll_proxy *p)
 	if (p->is_in_bucket || p->nr_users > 0)
 		return;
 	wf_private_fd_close(p->set);
-	/* release: no thread uses it any more; pairs with make. */
+	/* release: no thread uses p any more; pairs with the exchange in
+	 * make. */
 	wf_store_release(&p->is_taken, false);
 }
 
@@ -188,8 +189,8 @@ void wf_epoll_proxy_wake_next(const struct wf_epoll_proxy *p, int fd)
 {
 	struct epoll_event event = { .events = EPOLLIN };
 
-	/* The kernel wakes a thread for a new entry that is ready, not for an
-	 * old one. */
+	/* The kernel wakes a thread when a ready file is added to the set, but
+	 * not for a file that is in it already. */
 	wf_sys(SYS_epoll_ctl, p->set, EPOLL_CTL_DEL, fd, NULL);
 	wf_sys(SYS_epoll_ctl, p->set, EPOLL_CTL_ADD, fd, &event);
 }

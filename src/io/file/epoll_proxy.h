@@ -19,11 +19,11 @@
 struct wf_epoll_proxy;
 
 /*
- * The epoll proxy of fd's file, which the caller has pinned (io/file/pin.h);
- * NULL: there is none now. is_in_doubt: the last reports led to nothing. They
- * may come from a file that had the number before and was closed unseen. If the
- * epoll proxy still reports something, a new epoll proxy replaces it. In the
- * runtime.
+ * Returns the epoll proxy of fd's file, which the caller has pinned
+ * (io/file/pin.h); NULL: there is none now. is_in_doubt: the epoll proxy has
+ * reported events, but the caller's calls found nothing. The events may be
+ * those of an earlier file of the number, which was closed unseen. If the epoll
+ * proxy then still reports an event, a new one replaces it. In the runtime.
  */
 struct wf_epoll_proxy *wf_epoll_proxy_get(int fd, bool is_in_doubt);
 /* The caller does not use p any more. NULL is ignored. In the runtime. */
@@ -39,9 +39,9 @@ int wf_epoll_proxy_set(const struct wf_epoll_proxy *p);
 bool wf_epoll_proxy_is_shared(const struct wf_epoll_proxy *p);
 
 /*
- * Wakes one more of the threads that wait for p, if fd has something: the
- * kernel wakes only one for each event. fd is the number that the epoll proxy's
- * file has by now (wf_pin_call_begin).
+ * If fd is ready, wakes one more of the threads that wait for p: the kernel
+ * wakes only one for each event. fd is the number that the file of p has by now
+ * (wf_pin_call_begin).
  */
 void wf_epoll_proxy_wake_next(const struct wf_epoll_proxy *p, int fd);
 

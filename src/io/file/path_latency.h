@@ -75,8 +75,8 @@ uint64_t wf_path_latency_key(int dirfd, const char *path, size_t len);
 
 void wf_path_latency_set(uint64_t key, enum wf_path_latency_state state);
 /*
- * An open below p has been made; is_long: it took long. Changes the state of p,
- * which is not UNKNOWN, as in the list above.
+ * Reports that an open below p took long (is_long) or was quick. The state of p
+ * changes as in the list above; it must not be UNKNOWN.
  */
 void wf_path_latency_took(const struct wf_path_latency *p, bool is_long);
 

@@ -5,7 +5,8 @@
  * of the file.
  *
  * PIN-1. From its begin to its end a wait is in the bucket of its number, and
- *     its thread is in the runtime. So no handler can leave the wait there.
+ *     its thread is in the runtime. No signal handler runs in that time, so
+ *     none can leave the wait in the bucket by a longjmp.
  * PIN-2. Before a number is closed or replaced, each wait on it gets a
  *     duplicate. The waiting thread sets is_in_call before it reads which of
  *     the two numbers to use. The closing thread reads is_in_call after it has
@@ -33,7 +34,7 @@ enum { NR_BUCKETS = 64 };
 
 struct bucket {
 	struct wf_spin lock;
-	/* of struct wf_pin; not initialised before the first */
+	/* struct wf_pin; the first wait of the bucket initialises the list */
 	struct wf_list waits;
 } WF_ALIGNED(WF_CACHE_LINE);
 
@@ -144,10 +145,10 @@ static bool close_bucket(uint32_t index, unsigned int first, unsigned int last)
 }
 
 /*
- * The close barrier waits for a call (PIN-2): first by yields, then by naps of
- * 20 us, about 20 ms in all. The call takes longer if its kernel thread waits
- * for a CPU, and for ever if a page fault does. Returns false when the barrier
- * has waited enough.
+ * The close barrier waits until no call uses the number (PIN-2): first by
+ * yields, then by naps of 20 us, about 20 ms in all. A call may take longer if
+ * its kernel thread gets no CPU, or for ever if it is in a page fault. Returns
+ * false when the barrier has waited enough.
  */
 static bool pass_close_barrier(int nr)
 {

@@ -46,8 +46,9 @@ void wf_pin_end(struct wf_pin *h);
  */
 int wf_pin_fd(const struct wf_pin *h);
 /*
- * The same, for a call that does not wait. The closing thread waits until
- * wf_pin_call_end. Between wf_pin_begin and wf_pin_end, or without a wait.
+ * Returns the same number, for a call that does not wait. A thread that closes
+ * the number waits until wf_pin_call_end. The caller may do this between
+ * wf_pin_begin and wf_pin_end, or without them.
  */
 int wf_pin_call_begin(struct wf_pin *h);
 void wf_pin_call_end(struct wf_pin *h);

@@ -21,8 +21,8 @@
 enum { MOST = 256 };
 
 /*
- * The number + 1; 0: free. Negative: the number is being closed, and may
- * already be the program's.
+ * The number of a private descriptor plus 1; 0: the entry is free. Negative:
+ * the number is being closed, and may already be a file of the program's.
  */
 static _Atomic int fds[MOST];
 static _Atomic uint32_t nr_fds;
@@ -54,7 +54,7 @@ int wf_private_fd_duplicate(int fd)
 {
 	long own = wf_sys(SYS_fcntl, fd, F_DUPFD_CLOEXEC, WF_PRIVATE_FD_HIGH);
 
-	/* the limit on descriptors is low */
+	/* The limit on descriptors is too low for a high number. */
 	if (own == -EINVAL || own == -EMFILE)
 		own = wf_sys(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 3);
 	if (own < 0)
@@ -86,7 +86,10 @@ void wf_private_fd_prepare(void)
 		wf_sys(SYS_close, wf_uring_move_high(fd, WF_PRIVATE_FD_HIGH));
 }
 
-/* Signals are blocked: a handler could get the number, and might not return. */
+/*
+ * Blocks signals: a handler could open a file that gets the number, and might
+ * not return.
+ */
 void wf_private_fd_close(int fd)
 {
 	uint64_t mask = wf_os_close_signals();
