@@ -21,8 +21,8 @@
 #define WF_PREEMPTIBLE __attribute__((section("weft_preemptible")))
 #define WF_COLD __attribute__((cold, noinline))
 /*
- * Where a call would cost too much; gcc otherwise keeps calls that do not
- * return.
+ * For a function where a call would cost too much. Where the function does not
+ * return, gcc would otherwise keep the call.
  */
 #define WF_INLINE static inline __attribute__((always_inline))
 /*

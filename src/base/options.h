@@ -36,7 +36,7 @@
 #include <stdint.h>
 
 #define WF_OPTION_STRING_MAX 128
-/* The beginning of all variables' names. */
+/* The prefix of the names of weft's environment variables. */
 #define WF_OPTION_PREFIX "WEFT_"
 #define WF_OPTION_TEXT_MAX 512
 /* The largest number of VPs. */

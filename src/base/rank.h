@@ -103,7 +103,10 @@ void wf_rank_released(enum wf_rank rank);
 /* The ranks of the locks that the calling thread holds: bit n for rank n. */
 uint64_t wf_ranks_held(void);
 
-/* Its locks are these now: after a switch, or none in a fork child. */
+/*
+ * Sets the locks that the calling thread holds. After a switch these are the
+ * locks that it holds for the thread before it; in a fork child, none.
+ */
 void wf_ranks_carried(uint64_t held);
 #else
 WF_INLINE void wf_rank_check(enum wf_rank rank)

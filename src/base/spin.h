@@ -49,7 +49,10 @@ static inline bool wf_spin_take(struct wf_spin *s, enum wf_rank rank)
 #endif
 }
 
-/* The lock may be of any rank, since the caller does not wait for it. */
+/*
+ * Takes the lock if it is free; returns false if not. The lock may be of any
+ * rank, since the caller does not wait for it.
+ */
 static inline bool wf_spin_trylock(struct wf_spin *s, enum wf_rank rank)
 {
 	if (!wf_spin_take(s, rank))

@@ -61,7 +61,8 @@ struct wf_upcalls {
 	/* Fills weft's tables and attaches the process's first thread, if that
 	 * has not been done. */
 	void (*boot)(void);
-	/* t has attached itself, a foreign thread. in_runtime 0. */
+	/* t, a foreign thread and the caller, has attached itself. in_runtime
+	 * is 0. */
 	void (*foreign_met)(struct wf_thread *t);
 	/* The table of threads is about to have room for nr_threads. Returns
 	 * 0, or -Exxx if it may not. */
@@ -76,9 +77,9 @@ struct wf_upcalls {
 	/* The kernel thread tid, a service or an I/O worker, must not wait for
 	 * carriers that compute. Called by its maker. */
 	void (*service_made)(int tid);
-	/* Makes c's thread check what its VP is asked to do. */
+	/* Makes the thread on c check the pending bits of its VP. */
 	void (*interrupt)(struct wf_carrier *c);
-	/* The caller has opened signals on a carrier that had all closed. */
+	/* The caller has unblocked signals on a carrier that blocked all. */
 	void (*signals_opened)(void);
 	/* Delivers the signals and the cancellation that wait for t, the
 	 * caller. in_runtime is set and stays set. */
@@ -105,11 +106,11 @@ struct wf_upcalls {
 	void (*exit_cancelled)(void);
 	/* Makes the caller's part of a change of credentials in progress. */
 	void (*setxid)(void);
-	/* A signal that the program does not handle ends the process. On any
-	 * stack. */
+	/* A signal that the program does not handle is about to end the
+	 * process. Runs on any stack. */
 	void (*before_end)(void);
-	/* A handler of the program's begins, and ends, in t, the caller, which
-	 * is about to replace the program. */
+	/* t, the caller, is in a call of exec. A handler of the program's
+	 * begins (exec_suspend) or ends (exec_resume). */
 	void (*exec_suspend)(struct wf_thread *t);
 	void (*exec_resume)(void);
 	/* The body of the service that prints stacks (signal/dump_signal.h);
@@ -120,7 +121,8 @@ struct wf_upcalls {
 	/*
 	 * Completes the requests that I/O servers have reported to the carrier
 	 * by a signal. t is the carrier's thread, with a VP and in_runtime set.
-	 * NULL: this is impossible here, so it asks the supervisor to.
+	 * If t is NULL, the caller cannot complete requests: it asks the
+	 * supervisor to do so.
 	 */
 	void (*io_report)(struct wf_thread *t);
 };

@@ -31,9 +31,9 @@ enum {
 	BRANCH_BYTES = 6, /* at most, from the test to the code */
 };
 
-enum { NOWHERE = 1 }; /* as before glibc 2.41 */
+enum { NOWHERE = 1 }; /* value of site: no bridge, as before glibc 2.41 */
 
-static _Atomic uintptr_t site; /* of the code; 0: not searched yet */
+static _Atomic uintptr_t site; /* address of the code; 0: not searched yet */
 
 void wf_bridge_find(void)
 {

@@ -21,10 +21,10 @@
  *     runtime. So the state that take_back() reads is correct at any time, and
  *     changes in the runtime or by one store.
  * CLEANUP-3. libc's setcontext and swapcontext run no clean-up, and leave the
- *     entries of frames that are gone in the list. weft removes its entries. If
- *     libc's own call would note nothing in the object, setcontext also runs
- *     take_back() (wf_cleanup_begin_own). swapcontext does not, since the
- *     thread may return to the frame.
+ *     entries of frames that are gone in the list. weft removes its entries.
+ *     Where libc's own version of the interrupted call would leave nothing to
+ *     take back, setcontext also runs take_back() (wf_cleanup_begin_own).
+ *     swapcontext does not, since the thread may return to the frame.
  *
  * Without libc's list (wf_libc.cleanup_offset is 0) only the unwinder runs
  * take_back().
@@ -59,7 +59,8 @@ void wf_cleanup_by_libc(void *cleanup);
 void wf_cleanup_own_by_libc(void *cleanup);
 
 /*
- * Called once for each wait that parks, so its number of instructions matters.
+ * Begins a clean-up by `routine`. Each wait that parks calls this once, so the
+ * number of its instructions matters.
  */
 WF_INLINE void wf_cleanup_begin_by(void (*routine)(void *cleanup),
 				   struct wf_cleanup *c,

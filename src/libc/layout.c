@@ -95,8 +95,8 @@ static const char *read_functions(void)
 }
 
 /*
- * Offsets 0: this libc does not export them, and asks the kernel for the
- * policy.
+ * Finds the fields with a thread's policy and priority. The offsets stay 0 if
+ * this libc does not export them; then libc asks the kernel.
  */
 static void find_policy(void)
 {

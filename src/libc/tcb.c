@@ -216,8 +216,8 @@ void wf_tcb_renew(uintptr_t tcb, int tid, void *stack_low, size_t stack_bytes)
 }
 
 /*
- * TCB-5. Copies and relocates the window, a pair of words at a time. Words
- * behind the window's end are no part of it.
+ * TCB-5. Copies and relocates the window of the template (libc/template.h), a
+ * pair of words at a time. Words behind the window's end are no part of it.
  */
 static inline void renew_window(uintptr_t tcb)
 {

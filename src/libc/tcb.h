@@ -70,8 +70,9 @@ static inline bool wf_tcb_has_policy(int policy, int priority)
 }
 
 /*
- * has: true if the slot's last thread has left a cache of libc's malloc. take:
- * the caller, a native thread without a cache, takes that one.
+ * The slot's last thread may have left a cache of libc's malloc.
+ * wf_tcb_has_cache returns true if so. By wf_tcb_take_cache the caller, a
+ * native thread without a cache, takes it over.
  */
 bool wf_tcb_has_cache(uintptr_t tcb);
 void wf_tcb_take_cache(uintptr_t tcb);

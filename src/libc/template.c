@@ -65,8 +65,8 @@ static int find_libc_tls(struct dl_phdr_info *info, size_t size, void *arg)
 }
 
 /*
- * Finds how far static TLS extends below the thread register. It is on the
- * template thread's stack.
+ * Finds how far the static TLS of the template thread extends below its thread
+ * register. Both are on that thread's stack.
  */
 static int read_static_tls(struct dl_phdr_info *info, size_t size, void *arg)
 {
@@ -270,7 +270,7 @@ static void find_window(void)
 	}
 }
 
-/* For renew_libc_tls in tcb.c. */
+/* True if renew_libc_tls of tcb.c can copy libc's TLS block. */
 static bool is_usual(void)
 {
 	const struct wf_image *im = &wf_template.libc_tls;

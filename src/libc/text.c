@@ -61,7 +61,10 @@ static enum wf_text owner_of(const struct dl_phdr_info *info, uintptr_t low,
 	return WF_TEXT_PROGRAM;
 }
 
-/* Decides as ld.so does. The vDSO has no such header. */
+/*
+ * Does the object ask for executable stacks? The answer is ld.so's: the header
+ * PT_GNU_STACK decides. The vDSO has no such header.
+ */
 static bool wants_code_on_stacks(const struct dl_phdr_info *info, uintptr_t low,
 				 uintptr_t high)
 {

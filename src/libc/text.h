@@ -16,7 +16,7 @@
 enum wf_text {
 	WF_TEXT_PROGRAM = 0, /* any other code */
 	WF_TEXT_LIBC,	     /* libc or ld.so: may hold a lock */
-	WF_TEXT_LEAF,	     /* libc's string functions: as caller */
+	WF_TEXT_LEAF,	     /* string functions of libc: as their caller */
 	WF_TEXT_WEFT,
 	WF_TEXT_PREEMPTIBLE, /* WF_PREEMPTIBLE */
 };

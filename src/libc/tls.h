@@ -29,7 +29,10 @@
  */
 uint64_t wf_tls_renew(uintptr_t tcb);
 
-/* The generation of modules that the thread's DTV, its table of blocks, has. */
+/*
+ * The generation in the thread's DTV (its table of TLS blocks): ld.so counts it
+ * up when modules with TLS are loaded or unloaded.
+ */
 static inline uint64_t wf_tls_generation(uintptr_t tcb)
 {
 	return *(const uint64_t *)*wf_libc_dtv_slot(tcb);

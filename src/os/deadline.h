@@ -19,7 +19,8 @@
 #include "os/clock.h"
 
 /*
- * wall_ns is less than INT64_MAX. A time before the clock's zero becomes zero.
+ * Returns the deadline for a time of CLOCK_REALTIME in ns, which is less than
+ * INT64_MAX. A time before the clock's zero becomes zero.
  */
 static inline int64_t wf_deadline_of_wall(int64_t wall_ns)
 {
@@ -37,7 +38,7 @@ static inline clockid_t wf_deadline_clock(int64_t deadline_ns)
 						  CLOCK_MONOTONIC;
 }
 
-/* The time that the deadline's clock shows then, in ns. */
+/* Returns the time of the deadline in ns, on the deadline's own clock. */
 static inline int64_t wf_deadline_time(int64_t deadline_ns)
 {
 	return deadline_ns & INT64_MAX;

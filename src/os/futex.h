@@ -26,14 +26,14 @@ int wf_os_futex_wait(_Atomic uint32_t *word, uint32_t expected,
 int wf_os_futex_wait_bits(const void *word, int flags, uint32_t expected,
 			  uint32_t bits, int64_t deadline_ns);
 /*
- * The same, and also sleeps only while *shared == shared_expected; other
- * processes wake that word. Returns 1 if `shared` was woken, otherwise as above
- * or -EFAULT.
+ * Sleeps as wf_os_futex_wait, but only while *shared == shared_expected as
+ * well; other processes wake that word. Returns 1 if `shared` was woken,
+ * otherwise as above or -EFAULT.
  */
 int wf_os_futex_wait_beside(_Atomic uint32_t *word, uint32_t expected,
 			    const void *shared, uint32_t shared_expected,
 			    int64_t deadline_ns);
-/* True since Linux 5.16. */
+/* Does the kernel have futex_waitv (Linux 5.16 and later)? */
 bool wf_os_futex_can_wait_beside(void);
 
 int wf_os_futex_wake(_Atomic uint32_t *word, int nr);

@@ -66,8 +66,9 @@ int wf_os_kthread_start(void (*fn)(void *), void *arg, void *stack_top,
 }
 
 /*
- * The kernel removes the id just before the rest of the thread's state, both
- * under a lock that waitid takes as well.
+ * The kernel removes an ended thread's id first and the rest of its state just
+ * after that, both under one lock. waitid takes that lock, so it returns when
+ * the rest is removed.
  */
 static void await_rest(void)
 {
@@ -98,7 +99,7 @@ bool wf_os_kthread_await_end(int tid, void (*wake)(void))
 int wf_os_process_start(void (*fn)(void *), void *arg, void *stack_top,
 			uintptr_t tp)
 {
-	/* no exit signal */
+	/* The flags name no signal for the process's exit. */
 	unsigned long flags = CLONE_VM | CLONE_FS | CLONE_FILES |
 			      CLONE_SYSVSEM | CLONE_SETTLS;
 
@@ -137,8 +138,9 @@ void wf_os_signal_self(int tid, int sig)
 
 	if (wf_os_tgkill(tid, sig) == 0)
 		return;
-	/* If the queue is full, the kernel notes of a real-time signal only
-	 * that it came, and only if it seems to come by kill(). */
+	/* If the queue of signals is full, the kernel drops a real-time signal.
+	 * If the signal seems to come by kill(), it notes at least that one
+	 * came. */
 	memset(&info, 0, sizeof(info));
 	info.si_signo = sig;
 	info.si_code = SI_USER;

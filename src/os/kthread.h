@@ -43,9 +43,9 @@ int wf_os_kthread_start(void (*fn)(void *), void *arg, void *stack_top,
 bool wf_os_kthread_await_end(int tid, void (*wake)(void));
 
 /*
- * The same in a new process, which shares address space, descriptors, root,
- * umask and semaphore undo values with this one. Its end sends no signal: wait
- * for it with __WCLONE.
+ * Starts fn(arg) as wf_os_kthread_start, but in a new process. It shares
+ * address space, descriptors, root, umask and semaphore undo values with this
+ * one. Its end sends no signal: wait for it with __WCLONE.
  */
 int wf_os_process_start(void (*fn)(void *), void *arg, void *stack_top,
 			uintptr_t tp);
@@ -116,7 +116,10 @@ void wf_os_set_timer_slack(long ns);
  */
 int wf_os_membarrier_register(void);
 int wf_os_membarrier(void);
-/* The same also where membarrier is refused: it then sleeps for 1 ms. */
+/*
+ * The same barrier. Where the kernel refuses membarrier, sleeps for 1 ms
+ * instead.
+ */
 void wf_os_pass_barrier(void);
 
 /* Takes s, which is not free: spins, then yields the CPU, then sleeps. */

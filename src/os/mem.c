@@ -144,7 +144,8 @@ void wf_os_no_huge(void *addr, size_t bytes)
 }
 
 /*
- * The kernel marks each page: a larger guard would take long, and page tables.
+ * The kernel marks each page of a guard. For a larger guard that would take
+ * long and use many page tables, so mprotect closes it.
  */
 #define MAX_INSTALL (16UL << 20)
 

@@ -17,8 +17,8 @@
 #define WF_PAGE 4096UL
 
 /*
- * Zeroed private memory, which no limit but that on address space counts until
- * it is touched; NULL if refused.
+ * Reserves private memory that reads as zeroes. Until it is touched, only the
+ * limit on address space counts it. NULL: the kernel refuses.
  */
 void *wf_os_reserve(size_t bytes);
 void wf_os_release(void *addr, size_t bytes);
@@ -53,7 +53,9 @@ void *wf_os_regrow(void *addr, size_t old_bytes, size_t new_bytes);
  * Makes private memory read as zeroes and frees its pages. Returns 0 or -Exxx.
  */
 int wf_os_zero(void *addr, size_t bytes);
-/* Permits no huge pages: a stack then touches one page, not 512. */
+/*
+ * Forbids huge pages there: a stack then takes one page at first, and not 512.
+ */
 void wf_os_no_huge(void *addr, size_t bytes);
 
 /*

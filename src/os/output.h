@@ -26,8 +26,11 @@ void wf_os_stderr_init(void);
  */
 void wf_os_stderr_shared_by(int tid);
 
-/* True if descriptor 2 is still that file. If the program has closed it, the
- * descriptor may be any file that it opened next. */
+/*
+ * True if descriptor 2 is still the file that wf_os_stderr_init has noted. If
+ * the program has closed it, the descriptor may be any file that the program
+ * opened next.
+ */
 bool wf_os_stderr_is_there(void);
 
 /*

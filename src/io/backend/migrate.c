@@ -49,7 +49,7 @@ void wf_ring_update_flag(struct wf_vp_io *io)
 {
 	/* IORING_SQ_TASKRUN stays set while a sleeping kernel thread still has
 	 * to complete a request. The kernel may also have set it just now for
-	 * the caller, whose next sleep in the ring then completes the
+	 * the caller. Then the caller's next sleep in the ring completes that
 	 * request. */
 	wf_store_relaxed(&io->has_others_flag,
 			 io->has_migrated && wf_uring_wants_enter(&io->ring));
