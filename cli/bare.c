@@ -24,7 +24,7 @@
 
 static bool has_complained;
 
-/* main.c has the one that prints. */
+/* Prints nothing (BARE-2); the function of this name in main.c prints. */
 int wf_complain(int status, const char *fmt, ...)
 {
 	has_complained = true;
@@ -78,7 +78,10 @@ bool wf_place_real(const char *path, char ret_path[PATH_MAX])
 	return is_known;
 }
 
-/* stack: as the kernel has made it. Returns if main() has to do the work. */
+/*
+ * Becomes the program, or returns if main() has to do the work. `stack` is as
+ * the kernel has made it.
+ */
 void wf_bare_main(long *stack);
 void wf_bare_main(long *stack)
 {

@@ -144,7 +144,7 @@ static void visit_dynamic(const struct image *im, int64_t tag,
 	}
 }
 
-/* Notes the first sanitizer. */
+/* Notes the library if it is the first one of a sanitizer. */
 static void note_sanitizer(const char *library, void *arg)
 {
 	struct wf_elf *elf = arg;

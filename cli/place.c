@@ -9,7 +9,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-/* Where /proc is not mounted, it is the path that was given to execve. */
+/* Where /proc is not mounted, stores the path that was given to execve. */
 bool wf_place_own(char ret_path[PATH_MAX])
 {
 	const char *given = (const char *)getauxval(AT_EXECFN);

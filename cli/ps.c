@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* weft ps: the processes on weft. */
+/*
+ * weft ps: a row for each process on weft: its id, its program, and how many of
+ * its threads are in each state.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -83,7 +86,9 @@ static void print_json(const struct wf_see *see,
 	printf("}}");
 }
 
-/* Returns true if it has printed the process. */
+/*
+ * Prints the process with this number if it runs on weft. Returns true if so.
+ */
 static bool print_process(const char *number, bool json, bool is_first)
 {
 	static char path[PATH_MAX];

@@ -173,9 +173,9 @@ struct weft_stats {
 	uint64_t hand_overs;  /* pollers that woke another VP */
 	uint64_t sleeps;      /* VPs that went to sleep */
 	uint64_t wakes;	      /* sleeping VPs woken */
-	uint64_t word_waits;  /* waits for words that parked */
-	uint64_t word_hits;   /* of these, ended by polling */
-	uint64_t word_rings;  /* and by a doorbell */
+	uint64_t word_waits;  /* waits for words in which the thread parked */
+	uint64_t word_hits;   /* of these, the waits that a poll ended */
+	uint64_t word_rings;  /* and those that a doorbell ended */
 	uint64_t steals;      /* threads taken from another VP */
 	uint64_t preemptions_cooperative; /* threads that yielded when asked */
 	uint64_t refusals;		  /* preemptions postponed */

@@ -68,7 +68,9 @@ static bool has_bits_of(const pthread_attr_t *attr, const pthread_attr_t *with)
 	return true;
 }
 
-/* The setters of policy and priority 0 set nothing but libc's marks. */
+/*
+ * A setter that is called with policy or priority 0 changes only libc's marks.
+ */
 static bool is_policy_set(const pthread_attr_t *attr)
 {
 	pthread_attr_t with;
@@ -290,7 +292,7 @@ static bool may_have_extension(const attr_word *words)
 	return words != NULL && (found == 0 || words[found - 1] != 0);
 }
 
-/* The signal mask and affinity of the default attributes, if they are set. */
+/* Whether the default attributes have CPUs and a signal mask. */
 static _Atomic bool has_default_affinity;
 static _Atomic bool has_default_sigmask;
 static _Atomic uint64_t default_sigmask;
@@ -446,7 +448,7 @@ static void keep_stack(struct wf_thread *t)
 		wf_sched_yield();
 }
 
-/* As libc: pthread_attr_destroy frees the memory of the set. */
+/* Adds the CPUs of t. As in libc, pthread_attr_destroy frees their memory. */
 static int add_affinity(struct wf_thread *t, pthread_attr_t *attr)
 {
 	cpu_set_t set;

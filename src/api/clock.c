@@ -110,7 +110,9 @@ static struct timeval timeval_of(int64_t us)
 	return (struct timeval){ us / 1000000, us % 1000000 };
 }
 
-/* Divides us into user and system time in the proportion of the carrier's. */
+/*
+ * Divides `us` microseconds into user and system time, in the carrier's ratio.
+ */
 static void split(int64_t us, struct rusage *usage)
 {
 	int64_t system = us_of(usage->ru_stime);

@@ -151,9 +151,9 @@ WF_API(int, setsockopt, int fd, int level, int name, const void *value,
 }
 
 /*
- * Closes the parts between weft's private descriptors. The flags are applied
- * first, to an empty range: they may be invalid, or unshare the table, even if
- * no part is left to close.
+ * Closes the numbers `first` to `last` except weft's private descriptors, part
+ * by part. The flags are applied first, to an empty range: they may be invalid,
+ * or unshare the table, even if no part is left to close.
  */
 static int close_parts(unsigned int first, unsigned int last, int flags)
 {

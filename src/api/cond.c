@@ -38,7 +38,9 @@ static clockid_t clock_of(pthread_cond_t *cond)
 					      wf_cond_clock(cond_of(cond));
 }
 
-/* Does libc wait? It can with a mutex that it can lock itself. */
+/*
+ * Does libc's function make the wait? It can if libc can lock the mutex itself.
+ */
 static bool is_libc(pthread_mutex_t *mutex)
 {
 	return wf_mutex_is_libc(mutex_of(mutex)) &&

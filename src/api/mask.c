@@ -126,8 +126,8 @@ WF_API(void, _longjmp, struct __jmp_buf_tag env[1], int value)
 
 /*
  * libc's function checks that the jump goes up the stack. For a thread on its
- * alternate stack it asks the kernel, which only knows the carrier's. So this
- * one does not check.
+ * alternate stack it asks the kernel, which only knows the carrier's stack. So
+ * weft's function does not check.
  */
 WF_API(void, __longjmp_chk, struct __jmp_buf_tag env[1], int value)
 {

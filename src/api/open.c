@@ -172,8 +172,9 @@ WF_API(FILE *, fopen, const char *restrict path, const char *restrict mode)
 WF_API_ALIAS(fopen, fopen64);
 
 /*
- * The descriptor of a stream, which libc closes inside: libc's mkstemp, for
- * example, may open the same number next. errno does not change.
+ * Returns the descriptor of a stream that libc is about to close. Then libc's
+ * mkstemp, for example, may open the same number without weft. errno does not
+ * change.
  */
 static int number_of(FILE *stream)
 {
@@ -217,7 +218,8 @@ WF_API(FILE *, freopen, const char *restrict path, const char *restrict mode,
 	wf_close_begin(&fd, &cleanup);
 	again = wf_real.freopen(path, mode, stream);
 	wf_close_end(&fd, &cleanup);
-	/* As after dup2 (close.c): weft's messages go there, too. */
+	/* As after dup2 (close.c), weft's messages go to the new standard
+	 * error. */
 	if (again != NULL && number_of(again) == STDERR_FILENO &&
 	    !wf_has_own_files())
 		wf_os_stderr_init();

@@ -42,7 +42,10 @@ static inline long wf_park_is_over(long n)
 #define WF_PARK_OR(real, io) \
 	WF_PARK_EXPR_OR(WF_NATIVELY(real), WF_CANCEL_POINT(io))
 
-/* False: no call can move so many bytes. The kernel returns its error. */
+/*
+ * Can a call move so many bytes? If not, the kernel's own call returns the
+ * error.
+ */
 static inline bool wf_park_is_size(size_t bytes)
 {
 	return (ssize_t)bytes >= 0;

@@ -112,7 +112,7 @@ static int epoll_natively(int epfd, struct epoll_event *events, int max,
 	return n;
 }
 
-/* By system call: glibc has epoll_pwait2 from 2.35 on. */
+/* Makes the system call itself: glibc has epoll_pwait2 only from 2.35 on. */
 static int epoll2_natively(int epfd, struct epoll_event *events, int max,
 			   const struct timespec *timeout, int64_t deadline_ns,
 			   const sigset_t *mask)

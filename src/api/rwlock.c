@@ -35,7 +35,9 @@ WF_API(int, pthread_rwlock_init, pthread_rwlock_t *rwlock,
 }
 WF_API_ALIAS(pthread_rwlock_init, __pthread_rwlock_init);
 
-/* As libc's function, it does not read the lock: some pass a bad address. */
+/*
+ * As libc's function, does not read the lock: some programs pass a bad address.
+ */
 WF_API(int, pthread_rwlock_destroy, pthread_rwlock_t *rwlock)
 {
 	return 0;

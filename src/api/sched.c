@@ -272,7 +272,9 @@ static int get_wanted(const void *attributes, struct attributes *ret)
 	return 0;
 }
 
-/* Do they set a slice that the thread does not have? 0: the default slice. */
+/*
+ * Do the attributes set a slice other than the thread's? 0 means the default.
+ */
 static bool has_own_slice(long id, const struct attributes *wanted)
 {
 	struct attributes now = { 0 };

@@ -34,7 +34,7 @@
 
 /* --- sending -------------------------------------------------------------- */
 
-/* Does weft deliver it? Not SIGKILL, SIGSTOP, and libc's and weft's own. */
+/* Does weft deliver sig? Not SIGKILL, SIGSTOP, and signals of libc and weft. */
 static bool is_ours(int sig)
 {
 	return sig >= 1 && sig <= 64 && sig != SIGKILL && sig != SIGSTOP &&
@@ -60,7 +60,8 @@ static int send_info(struct wf_thread *t, const siginfo_t *info)
 
 	if (info->si_signo == SIGKILL || info->si_signo == SIGSTOP) {
 		pid = wf_os_getpid();
-		/* A filter may refuse getpid. kill(-1) would hit all. */
+		/* A seccomp filter may refuse getpid. kill(-1) would signal
+		 * all processes. */
 		return pid < 0 ? pid :
 				 (int)wf_sys(SYS_kill, pid, info->si_signo);
 	}
@@ -149,7 +150,7 @@ static bool send_to_process(pid_t pid, const siginfo_t *info)
 	return is_taken;
 }
 
-/* For calls that take the id of any thread for its process. */
+/* Translates a thread's id to the process's, for calls that accept either. */
 static long process_of(long id)
 {
 	return wf_is_started() && wf_table_by_tid((int32_t)id) != NULL ?
@@ -233,7 +234,9 @@ WF_API(int, killpg, pid_t group, int sig)
 	return group >= 0 ? kill(-group, sig) : wf_api_errno(-EINVAL);
 }
 
-/* Codes of the kernel: a thread may send them only to itself. */
+/*
+ * Does si_code say that the kernel sends it? A thread may do so only to itself.
+ */
 static bool is_forged(const siginfo_t *info, long id)
 {
 	return (info->si_code >= 0 || info->si_code == SI_TKILL) &&

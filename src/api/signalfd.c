@@ -73,7 +73,10 @@ WF_NOINLINE bool wf_signalfd_find(int fd, uint64_t *ret_mask)
 	return false;
 }
 
-/* From now on signals that no thread takes stay in the kernel, for polls. */
+/*
+ * From now on a signal of `mask` that no thread takes stays pending in the
+ * kernel, so that poll reports the signalfd as readable.
+ */
 static void show(uint64_t mask)
 {
 	struct wf_thread *me = wf_runtime_enter();
@@ -177,7 +180,10 @@ static struct signalfd_siginfo record_of(const siginfo_t *info)
 	return r;
 }
 
-/* Writes a record for each signal that weft holds, while there is room. */
+/*
+ * Writes a record for each signal of the set in weft's queues, while there is
+ * room.
+ */
 static ssize_t read_held(uint64_t set, char *buf, size_t bytes)
 {
 	size_t at = 0;

@@ -25,8 +25,8 @@
 static _Atomic bool asks_for_signal;
 
 /*
- * until NULL: no deadline. Not by the program's names: libc's headers declare
- * that argument as never NULL.
+ * until NULL: no deadline. A function of its own: libc's headers declare that
+ * argument of mq_timedsend as never NULL.
  */
 static int send_until(mqd_t queue, const char *message, size_t bytes,
 		      unsigned int priority, const struct timespec *until)

@@ -106,9 +106,9 @@ static WF_NOINLINE int join(struct wf_thread *t, void **ret_result,
 }
 
 /*
- * A caller that need not wait needs no valid time. A thread for which other
- * calls return ESRCH has left the program's code. It leaves its stack soon, so
- * the join waits for it without a deadline.
+ * A caller that need not wait needs no valid time. If other calls return ESRCH
+ * for t, it has left the program's code. It leaves its stack soon, so the join
+ * waits for it without a deadline.
  */
 static int join_until(struct wf_thread *t, void **ret_result, clockid_t clock,
 		      const struct timespec *abstime)

@@ -121,7 +121,9 @@ static bool is_written_by_owner(const char *tail)
 	       strcmp(tail, "/make-it-fail") == 0;
 }
 
-/* In the process's directory, the files above are the first thread's. */
+/*
+ * Is `own`, in the process's directory, such a file? It is the first thread's.
+ */
 static bool is_of_first(const char *own, struct place *ret)
 {
 	if (!wf_thread_self()->is_first || !is_written_by_owner(own))

@@ -114,7 +114,7 @@ static enum wf_effect ptrace_effect(const long *a)
 	return a[0] == PTRACE_TRACEME ? WF_EFFECT_INHERITED : WF_EFFECT_OWN;
 }
 
-/* Rings that only one kernel thread may use, or with a number only it has. */
+/* Does the call make a ring that only one kernel thread may use? */
 static enum wf_effect setup_effect(const long *a)
 {
 	const uint32_t own = IORING_SETUP_SINGLE_ISSUER |
@@ -202,7 +202,7 @@ static enum wf_effect pidfd_effect(const long *a)
 	return names_own_thread(a) ? WF_EFFECT_OWN : WF_EFFECT_NONE;
 }
 
-/* Is the id that of the changed thread? With SHARE_FROM it is the source. */
+/* Does the call change the thread of the id? SHARE_FROM only reads from it. */
 static bool names_core(const long *a)
 {
 	return a[0] == SCHED_CORE && a[2] > 0 && a[1] != SCHED_CORE_SHARE_FROM;

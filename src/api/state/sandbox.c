@@ -207,8 +207,9 @@ static uint32_t answer(const struct sock_fprog *filter,
 }
 
 /*
- * arg is the call's first argument. Some filters allow tgkill only for the
- * process itself, and prctl only for some options.
+ * Returns the filter's action for system call nr with the first argument `arg`.
+ * Some filters allow tgkill only for the process itself, and prctl only for
+ * some options.
  */
 static uint32_t action(const struct sock_fprog *filter, long nr, uint64_t arg)
 {

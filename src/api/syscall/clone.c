@@ -43,7 +43,10 @@ static bool is_fork(uint64_t flags)
 	return (flags & (CLONE_VM | CLONE_FILES)) == 0;
 }
 
-/* After the start a vfork child gets a copy of the memory. */
+/*
+ * Once the runtime has started, removes CLONE_VM from the flags of a vfork
+ * child. The child then gets a copy of the memory.
+ */
 static uint64_t without_vfork(uint64_t flags)
 {
 	const uint64_t others = CLONE_FILES | CLONE_SIGHAND | CLONE_SETTLS;
@@ -130,7 +133,10 @@ static int fork_to(void *stack, int flags, struct child *child, pid_t *parent,
 	return pid;
 }
 
-/* As vfork: with descriptors and actions of its own, and the caller's TLS. */
+/*
+ * Does the child have descriptors and signal actions of its own, and the
+ * caller's TLS, as with vfork?
+ */
 static bool is_vfork(unsigned int flags)
 {
 	const unsigned int both = CLONE_VM | CLONE_VFORK;

@@ -134,8 +134,8 @@ static long wake(const uint32_t *addr, uint32_t nr, uint32_t bits)
 }
 
 /*
- * FUTEX-6. nr waiters of the table have been woken or moved already; both
- * numbers include them.
+ * FUTEX-6. Requeues the kernel's waiters, after nr waiters of the table were
+ * woken or moved. nr_wake and nr_requeue count the waiters of both kinds.
  */
 static long requeue_in_kernel(uint32_t *from, const uint32_t *expected,
 			      long nr_wake, uint32_t *to, long nr_requeue,
@@ -310,7 +310,10 @@ static bool is_owned_by_caller(int cmd)
 	       cmd == FUTEX_TRYLOCK_PI || cmd == FUTEX_WAIT_REQUEUE_PI;
 }
 
-/* FUTEX-5. A handler that jumps out leaves the count too high: more calls. */
+/*
+ * FUTEX-5. If a handler leaves the wait by a jump, the count stays too high:
+ * from then on private wakes call the kernel without need.
+ */
 static long wait_in_kernel(long nr, long a, long b, long c, long d, long e,
 			   long f)
 {

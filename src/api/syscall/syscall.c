@@ -136,7 +136,7 @@ static long dispatch_other(long nr, const long *a)
 	return call_kernel(nr, a);
 }
 
-/* The scheduler, clocks, and what the kernel keeps for a CPU. */
+/* Calls about the scheduler, about clocks, and about per-CPU state. */
 static long dispatch_of_cpu(long nr, const long *a)
 {
 	switch (nr) {
