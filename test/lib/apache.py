@@ -30,7 +30,8 @@ MaxKeepAliveRequests 0
 
 
 def configuration(folder, files, log, port, processes, threads):
-    """For `processes` of `threads` each; its pid is in the folder."""
+    """Returns the configuration: `processes` processes with `threads` threads
+    each. Apache writes its pid to a file in the folder."""
     return CONFIGURATION.format(
         folder=folder, files=files, log=log, port=port, processes=processes,
         threads=threads, workers=processes * threads,

@@ -58,8 +58,8 @@ def compressors():
 
 
 def stressor(name, seconds):
-    """A stressor that checks itself; only whether it did something is
-    compared."""
+    """A stressor of stress-ng, which verifies its own results. The tests only
+    compare whether it did something."""
     return Program(f"stress_ng_{name}", [
         "stress-ng", "--verify", "--metrics-brief", "--timeout", str(seconds),
         f"--{name}", "2"],
@@ -67,7 +67,7 @@ def stressor(name, seconds):
 
 
 def sysbench(name, *arguments):
-    """Stops after a known number of events or bytes."""
+    """A test of sysbench. It stops after a known number of events or bytes."""
     return Program(f"sysbench_{name}", ["sysbench", name, *arguments, "run"],
                    shows=r"total number of events: +\d+|[\d.]+ MiB transferred")
 
@@ -132,7 +132,8 @@ gdb -nx -batch -ex 'set debuginfod enabled off' -ex 'break pthread_create' \\
 
 
 def ffmpeg():
-    """Encodes with frame and slice threads, and decodes that."""
+    """ffmpeg encodes with threads for frames and slices, then decodes the
+    result."""
     return Script("ffmpeg", ["ffmpeg"], """
 ffmpeg -v error -f lavfi -i testsrc2=size=320x240:duration=1 \\
     -c:v libx264 -preset veryfast -threads 6 -f h264 video
@@ -141,7 +142,7 @@ ffmpeg -v error -threads 4 -i video -f framemd5 - | cksum
 
 
 def tools():
-    """That use threads here and there."""
+    """Tools that use threads for a part of their work."""
     return [
         Script("gdb", ["gdb", "cc"], GDB),
         ffmpeg(),
@@ -152,7 +153,7 @@ def tools():
 
 
 def fio(long):
-    """fio verifies from threads what it has written."""
+    """fio writes files from several threads and verifies their contents."""
     size, jobs = ("16m", 16) if long else ("2m", 4)
     return Program("fio", [
         "fio", "--thread", "--ioengine=psync", "--rw=randrw", "--bs=4k",
@@ -184,7 +185,7 @@ def io(long):
 
 
 def all_apps(build, long=False):
-    """Short, each runs for a second or two."""
+    """The short programs: each runs for a second or two."""
     return [*own(build), *compressors(), *benchmarks(long), *tools(),
             *io(long), *sanitized.all_sanitized(build)]
 

@@ -15,7 +15,7 @@
 
 struct beside {
 	int nr_busy, nr_waiting; /* up to 1000 threads; 0: 4 */
-	/* One step of thread i of its kind, from 0. */
+	/* One step of thread number i of its kind; numbers begin at 0. */
 	void (*busy)(int i);
 	void (*waiting)(int i);
 	void (*end)(void); /* ends the waits of busy threads, or NULL */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Redis and memcached."""
+"""The servers Redis and memcached under load."""
 
 import random
 import signal
@@ -11,8 +11,8 @@ from servers import ANSWER_LIMIT_S, Connection, Server, expect, in_threads
 
 
 class Redis(Server):
-    """Four I/O threads under redis-benchmark; then known keys, and the end by
-    SHUTDOWN and by SIGTERM."""
+    """Redis with four I/O threads. redis-benchmark is its load; then known keys
+    are read back. SHUTDOWN and SIGTERM end the server."""
 
     def arguments(self, folder, path):
         return ["--port", "0", "--unixsocket", path, "--dir", folder,
@@ -67,7 +67,8 @@ class Redis(Server):
 
 
 class Memcached(Server):
-    """Eight threads and 24 connections, each with its own keys."""
+    """memcached with eight threads and 24 connections, each with its own
+    keys."""
 
     def arguments(self, folder, path):
         return ["-u", "root", "-s", path, "-t", "8", "-m", "64"]

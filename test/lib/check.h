@@ -14,9 +14,9 @@
  *             CHECK_EQ(pthread_mutex_lock(&m), EDEADLK);
  *     }
  *
- * A case that returns has passed. A check that does not hold prints where and
- * what and ends the process with status 1, from whichever thread; SKIP ends it
- * with status 77.
+ * A case that returns has passed. A failed check prints its place and its
+ * condition and ends the process with status 1, from whichever thread; SKIP
+ * ends it with status 77.
  */
 #ifndef CHECK_H
 #define CHECK_H

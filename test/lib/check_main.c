@@ -29,7 +29,8 @@ static void run_case(const struct check_case *c)
 }
 
 /*
- * In a child, so each case finds the program's variables in their first state.
+ * Runs the case in a child, so each case finds the program's variables in their
+ * first state.
  */
 static int run_forked(const struct check_case *c)
 {

@@ -64,14 +64,15 @@ class Fetch:
 
 
 class Urllib(Fetch):
-    """Python's urllib: a pool of threads, each with a transfer."""
+    """Python's urllib, called by a pool of threads. Each makes one transfer at
+    a time."""
 
     def command(self, url):
         return [PYTHON, "-c", FETCH, url, str(NR_URLS)]
 
 
 class Curl(Fetch):
-    """60 transfers. Each resolves the name in a thread of its own."""
+    """curl with 60 transfers at once. It resolves each name in a new thread."""
 
     def command(self, url):
         return ["curl", "--noproxy", "*", "-sS", "--fail", "--parallel",

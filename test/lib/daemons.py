@@ -74,7 +74,7 @@ class Daemon(Server):
 
 
 class Rsyslog(Daemon):
-    """Threads for each input, and several that write. The server stores all
+    """rsyslog has threads for each input and several that write. It stores all
     messages of the clients, reopens its file, and writes everything before it
     ends."""
 
@@ -121,8 +121,8 @@ action(type="omfile" file="{folder}/messages" template="plain")
 
 
 class Sshd(Daemon):
-    """Logins by a key: commands, data through them, a terminal. On SIGHUP it
-    executes itself again."""
+    """sshd: clients log in by a key, run commands, send data through them, and
+    use a terminal. On SIGHUP the server executes itself again."""
 
     CONFIGURATION = """\
 ListenAddress 127.0.0.1:{port}

@@ -28,7 +28,10 @@ static inline int kernel_threads_of(pid_t pid)
 	return nr;
 }
 
-/* nr: at most 100. Also true natively, and if there are that many CPUs. */
+/*
+ * Are there fewer than nr? nr is 100 at most. Also true natively, and if there
+ * are that many CPUs.
+ */
 static inline bool kernel_threads_are_fewer_than(int nr)
 {
 	int status;

@@ -65,7 +65,8 @@ ARGUMENTS = {"app_storm": ["100", "2"], "app_parked": ["1000"],
 
 
 def all_sanitized(build):
-    """Those that are built: a few by default, all after `ninja sanitized`."""
+    """The programs that are built: a few by default, all by `ninja
+    sanitized`."""
     for path in sorted((build / "test/sanitized").glob("?san_*")):
         if not path.is_file():
             continue

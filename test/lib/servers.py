@@ -20,7 +20,7 @@ START_LIMIT_S = 30
 
 
 class Wrong(Exception):
-    """The server said something else than it should."""
+    """The server's answer is not the expected one."""
 
 
 def expect(actual, expected):
@@ -35,7 +35,7 @@ def free_port():
 
 
 class Connection:
-    """To the path of a socket, or to a port."""
+    """A connection of a client, to the path of a socket or to a port."""
 
     def __init__(self, address):
         is_port = isinstance(address, int)

@@ -35,14 +35,14 @@ class Counters:
         return ["--stats=json", "--stats-file", str(self.file)]
 
     def threads(self):
-        """Made on weft until now. A process that a signal kills reports
-        none."""
+        """Returns how many threads were made on weft until now. A process that
+        a signal kills does not count."""
         return sum(json.loads(line)["threads_made"]
                    for line in self.file.read_text().splitlines())
 
 
 def upstream(version):
-    """1.22.1 for 1:1.22.1-9+deb12u1."""
+    """Returns the version of a Debian version: 1.22.1 of 1:1.22.1-9+deb12u1."""
     without_epoch = version.rpartition(":")[2]
     return without_epoch.rpartition("-")[0] or without_epoch
 
@@ -73,7 +73,7 @@ def read(path=None):
 
 
 def save(name, path=None, **record):
-    """Replaces the record of that program."""
+    """Stores the record of a program in place of its earlier record."""
     path = path or PATH
     found = read(path) | {name: record}
     path.write_text(json.dumps(dict(sorted(found.items())), indent=1) + "\n")

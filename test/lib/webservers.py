@@ -53,7 +53,7 @@ class WebServer(Server):
 
 
 class Nginx(WebServer):
-    """One process with a thread pool that reads the files."""
+    """nginx: one process with a thread pool that reads the files."""
 
     clients = 16
     stop = signal.SIGQUIT
@@ -79,7 +79,8 @@ http {{
 
 
 class HAProxy(WebServer):
-    """An event loop in each of its threads, which wake each other."""
+    """HAProxy: several threads with an event loop each, which wake each
+    other."""
 
     clients = 24
     stop = signal.SIGUSR1  # a graceful stop
@@ -109,8 +110,9 @@ if {{ path /{file.name} }}
 
 
 class Apache(WebServer):
-    """The worker MPM: a thread per connection in a few processes. Short: more
-    connections than threads. Long: a thousand connections at once, by ab."""
+    """Apache with the worker MPM: a thread per connection in a few processes.
+    The short test has more connections than threads. The long test has a
+    thousand connections at once, made by ab."""
 
     clients = 100
     stop = signal.SIGTERM
@@ -146,7 +148,7 @@ class Apache(WebServer):
 
 
 class PythonServer(WebServer):
-    """http.server: a new thread for each connection."""
+    """Python's http.server: a new thread for each connection."""
 
     clients = 24
     stop = signal.SIGINT

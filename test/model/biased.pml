@@ -24,7 +24,7 @@ byte state = LOCKS;
 byte nr_revokers;
 bool revokes;	/* the revoking threads' lock */
 bool inside;
-bool lock;	/* the bucket's */
+bool lock;	/* the bucket's lock */
 
 /* The true state, which no thread reads. */
 byte nr_in;

@@ -76,7 +76,10 @@ inline set_exit_state(what)
 #endif
 }
 
-/* Runs until it yields or ends. The switch saves it before it is queued. */
+/*
+ * The thread runs until it yields or ends. The switch saves its context before
+ * it is queued.
+ */
 inline go_on()
 {
 	if

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
+ * Runs the threads of a case as coroutines, and tries every order of their
+ * steps, depth first. An execution goes on until all threads have ended or its
+ * state is known. Then the last choice that can still be changed is changed,
+ * and the next execution starts from the beginning.
+ *
  * EXPLORE-1. One kernel thread; each thread of the case has a stack of its own
  *     and runs from stop to stop. The explorer runs on the program's stack.
  * EXPLORE-2. path[] holds the choices of the current execution. A choice is a

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Models src/io/backend/migrate.c. The owner of a VP migrates one request: a
- * receive that the carrier before has handed over, and which sleeps and may
+ * Models src/io/backend/migrate.c. The owner of a VP migrates one request, a
+ * receive that its former carrier has handed over. That carrier sleeps and may
  * wake at any time. Meanwhile a thread closes the number in the request's
  * entry, and opens another file that gets the number.
  *

@@ -39,7 +39,7 @@
 #define IS_IDLE 5
 #define WAKE 7			/* wake word */
 #define NR_IDLE 9
-#define SURPLUS 10		/* 1: worth a wake */
+#define SURPLUS 10		/* 1: work worth a wake can be stolen */
 #define NR_POLLERS 11
 #define INJECT_LOCK 12
 #define IDLE_LOCK 13

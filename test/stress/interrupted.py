@@ -46,7 +46,8 @@ def preemptions(result):
 
 
 def judge(name, result, min_preemptions):
-    """0 if it is as it should be."""
+    """Prints the result. Returns 0 if the program succeeded and was preempted
+    often enough."""
     number = preemptions(result)
     outcome = result.outcome()
     if outcome == "ok" and number < min_preemptions:

@@ -38,7 +38,7 @@ def parse(argv):
 
 
 def servers():
-    """Of the programs that this one has started."""
+    """The ids of the I/O servers of the programs that this test has started."""
     for entry in pathlib.Path("/proc").iterdir():
         try:
             name, _, rest = (entry / "stat").read_text().partition(")")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Read-write locks of every kind under readers and writers that come by every
- * form: a writer is alone, readers see nothing half done, and all get through.
+ * Readers and writers use read-write locks of every kind by every function. A
+ * writer is alone, readers see nothing half done, and all threads get through.
  */
 #include "stress.h"
 

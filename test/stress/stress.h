@@ -34,7 +34,7 @@ static uint64_t stress_seed;
 static long stress_percent = 100;
 static char stress_run[40];
 
-/* 0 to n - 1. */
+/* Returns a random number from 0 to n - 1. */
 static inline long random_below(uint64_t *state, long n)
 {
 	return (long)(random_next(state) % (uint64_t)n);

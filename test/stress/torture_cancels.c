@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cancellation races with time-outs, signals and pthread_once; destructors at a
- * thread's end.
+ * Acts in which cancellation races with time-outs, signals and pthread_once,
+ * and acts with destructors at a thread's end.
  */
 #include "torture.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How things end: processes, waits left by jumps, and threads that others name.
+ * Acts with ends: processes that end, waits that a thread leaves by a jump, and
+ * threads that end while other threads name them.
  */
 #include "torture.h"
 

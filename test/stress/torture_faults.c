@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Stacks: from the program, alternate ones, and faults handled on these. */
+/*
+ * Acts with stacks: those of the program, alternate ones, and faults that are
+ * handled on these.
+ */
 #include "torture.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Signals, processes, descriptors. */
+/* Acts with signals, processes and descriptors. */
 #include "torture.h"
 
 #include <poll.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Signals to threads in each kind of wait, and locks of each kind. */
+/*
+ * Acts that signal threads in each kind of wait, and acts with each kind of
+ * lock.
+ */
 #include "torture.h"
 
 #include <poll.h>

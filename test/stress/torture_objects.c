@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Locks made of futexes, mutexes with owners that end, and objects with memory
- * that is unmapped as soon as possible: a late access gets a SIGSEGV.
+ * Acts with locks made of futexes, with mutexes that lose their owner, and with
+ * objects in memory that is unmapped as soon as possible: a late access gets a
+ * SIGSEGV.
  */
 #include "torture.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Processes that several threads make at once, and objects shared with them. */
+/*
+ * Acts that make processes at the same time, and acts with objects that these
+ * share.
+ */
 #include "torture.h"
 
 #include <semaphore.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Streams, event counts and connections: no byte is lost or doubled. */
+/*
+ * Acts with streams, event counts and connections: no byte is lost or doubled.
+ */
 #include "torture.h"
 
 #include <netinet/in.h>

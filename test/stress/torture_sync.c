@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Mutexes, semaphores, conditions, reader-writer and spin locks. */
+/* Acts with mutexes, semaphores, conditions, reader-writer and spin locks. */
 #include "torture.h"
 
 #include <semaphore.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads that are made, meet, end, are joined, detached and cancelled. */
+/*
+ * Acts that make threads and let them meet, end, and be joined, detached or
+ * cancelled.
+ */
 #include "torture.h"
 
 #include <poll.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Timers that send signals or start threads, and threads that take such
- * signals.
+ * Acts with timers that send signals or start threads, and with threads that
+ * take such signals.
  */
 #include "torture.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* src/base/heap.c: order, removal by index, growth, random against a model. */
+/*
+ * src/base/heap.c: the order of items, removal by index, growth, and random
+ * operations compared with a model.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

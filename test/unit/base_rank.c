@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* src/base/rank.c: which locks a thread may take, and what it holds. */
+/* src/base/rank.c: which locks a thread may take, and which it holds. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

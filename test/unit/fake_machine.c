@@ -54,7 +54,7 @@ void machine_init(uint32_t nr_vps)
 	}
 }
 
-/* As many as all VPs need, unless a test sets fewer. */
+/* The number of CPUs is that of the VPs, unless a test sets fewer. */
 uint32_t wf_os_cpus_allowed(int tid)
 {
 	return machine.nr_cpus != 0 ? machine.nr_cpus : MAX_VPS;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/io/backend/worker.c and serve.c with kernel threads: requests that are
- * carried out, cancelled or refused.
+ * src/io/backend/worker.c and worker_run.c with kernel threads: requests that
+ * are carried out, cancelled or refused.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/io/backend/worker.c, serve.c and supervisor.c: workers that are
+ * src/io/backend/worker.c, worker_run.c and supervisor.c: workers that are
  * processes, and that are killed at any time.
  */
 #include <setjmp.h>

@@ -43,7 +43,7 @@ static void fill(uint64_t *words, size_t nr)
 		words[i] = random64();
 }
 
-/* A template with a window and a block of libc's of so many words. */
+/* Makes a template. Its window has nr_window words, libc's TLS block nr_tls. */
 static void make_template(size_t nr_window, size_t nr_tls)
 {
 	struct wf_image *im = &wf_template.libc_tls;

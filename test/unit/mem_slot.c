@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* src/mem/slot.c: size classes, layout, guards, cache colours, own stacks. */
+/* src/mem/slot.c: size classes, layout, guards, cache colours, user stacks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -180,7 +180,7 @@ static void test_save_area(void **state)
 	assert_int_equal(wf_slot_save_bytes() % WF_PAGE, 0);
 }
 
-/* Of 300 slots, counts those at the same distance as the two before. */
+/* Maps 300 slots. Counts how often three in a row have equal distances. */
 static int map_apart(struct wf_slot_class *c)
 {
 	enum { NR = 300 };

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* src/sched/idle.c: which VP a wake chooses, and the poller's role. */
+/*
+ * src/sched/idle.c: which VP a wake chooses, and which idle VP polls for work.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

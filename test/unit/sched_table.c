@@ -124,7 +124,9 @@ static void test_taken_once(void **state)
 	wf_table_put(&pool, c);
 }
 
-/* Not for a stack of another size, or if the program knows its address. */
+/*
+ * No exchange with a stack of another size, or with one that the program knows.
+ */
 static void test_keeps_its_own(void **state)
 {
 	struct wf_thread *a = get(), *b = get();

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* src/sync/barrier.c: rounds, one serial thread, destroying at once. */
+/*
+ * src/sync/barrier.c: rounds, one serial thread, destruction right after a
+ * wait.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

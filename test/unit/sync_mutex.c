@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* src/sync/mutex.c: types, results, exclusion, hand-off, freeing. */
+/*
+ * src/sync/mutex.c: types, results, mutual exclusion, hand-off, and an owner
+ * that frees the mutex.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* src/sync/once.c and spin.c. */
+/* src/sync/once.c: a routine runs once. src/sync/spin.c: spin locks exclude. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* src/sync/rwlock.c: readers or one writer, preferences, results, freeing. */
+/*
+ * src/sync/rwlock.c: readers or one writer, preferences, results, and a holder
+ * that frees the lock.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* src/sync/sem.c: permits are conserved, results, freeing after a wait. */
+/*
+ * src/sync/sem.c: no permit is lost, results, and a waiter that frees the
+ * semaphore.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
