@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Each header compiles alone, and twice in a row, with gcc and with clang; the
-public ones also in the oldest C and C++ that programs may be written in.
-
+"""Checks that each header compiles alone, and twice in a row, with gcc and with
+clang. The public headers have to do so in the oldest C and C++, too, that
+programs may be written in.
 usage: check_headers.py [ROOT]
 """
 
@@ -22,8 +22,8 @@ PUBLIC = OURS + [["-std=c99", "-pedantic", "-x", "c"],
 
 
 def headers(root):
-    """How to include each header, and in which languages. Headers of other
-    architectures are left out."""
+    """Yields each header with the languages in which it has to compile. Headers
+    of other architectures are left out."""
     for top, languages in (("src", OURS), ("include", PUBLIC)):
         for path in sorted((root / top).rglob("*.h")):
             parts = path.relative_to(root).parts
@@ -35,7 +35,7 @@ def headers(root):
 
 
 def compile_alone(compiler, root, name, language):
-    """The compiler's complaint, or an empty string."""
+    """Returns the compiler's complaint, or an empty string."""
     line = f'#include "{name}"\n'
     run = subprocess.run([compiler, f"-I{root / 'src'}",
                           f"-I{root / 'include'}", *FLAGS, *language, "-"],

@@ -32,7 +32,8 @@ Place = collections.namedtuple("Place", "file line")
 
 
 def top_comment(text):
-    """The first comment that numbers invariants, as a match, or None."""
+    """Returns the first comment that numbers invariants, as a match, or
+    None."""
     for match in prose.C_TOKEN.finditer(text):
         if match.lastgroup == "block" and DEFINITION.search(match[0]):
             return match
@@ -40,8 +41,8 @@ def top_comment(text):
 
 
 def is_of_file(prefix, name):
-    """UFUTEX and WAIT_UFUTEX are those of wait/ufutex.c; IO_RING also that of
-    io/backend/ring.c."""
+    """Returns the prefixes that a file's invariants may have: UFUTEX and
+    WAIT_UFUTEX in wait/ufutex.c, IO_RING also in io/backend/ring.c."""
     path = pathlib.PurePath(name)
     stem = path.stem.upper()
     return prefix == stem or prefix in {
@@ -49,7 +50,7 @@ def is_of_file(prefix, name):
 
 
 def definitions(name, text):
-    """(prefix, number, place) of each invariant of a C file."""
+    """Yields (prefix, number, place) of each invariant of a C file."""
     top = top_comment(text)
     for match in DEFINITION.finditer(top[0]) if top else ():
         if not is_of_file(match[1], name):
@@ -60,7 +61,7 @@ def definitions(name, text):
 
 
 def all_definitions(texts):
-    """({name: place}, {prefix: file}, errors)"""
+    """Returns ({name: place}, {prefix: file}, errors)."""
     places, owners, errors = {}, {}, []
     for name, text in texts.items():
         if not name.endswith(prose.C_SUFFIXES):
@@ -78,12 +79,12 @@ def all_definitions(texts):
 
 
 def code_of(text):
-    """A C file without comments and strings."""
+    """Returns a C file without comments and strings."""
     return prose.C_TOKEN.sub(" ", text)
 
 
 def pieces(name, text):
-    """(line, text) of all texts that may cite an invariant."""
+    """Yields (line, text) of all texts that may cite an invariant."""
     if name.endswith(".toml"):
         for match in re.finditer(r"/\*.*?\*/", text, re.S):
             yield text.count("\n", 0, match.start()) + 1, match[0]
@@ -116,7 +117,7 @@ def check_citations(name, text, places, owners):
 
 
 def read(root):
-    """{path from the root: text} of the files of the tree, in order."""
+    """Returns {path from the root: text} of the tree's files, in order."""
     paths = sorted(root.glob("*.md"))
     for folder in FOLDERS:
         paths += sorted((root / folder).rglob("*"))

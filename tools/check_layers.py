@@ -54,13 +54,13 @@ def rank(folder, part):
 
 
 def rank_of(path):
-    """Of "io/call/read.c", in src/."""
+    """Returns the rank of a file in src/, named like "io/call/read.c"."""
     folder, _, rest = path.partition("/")
     return rank(folder, rest.partition("/")[0])
 
 
 def judge(name, included):
-    """The fault of the include in the file, or None."""
+    """Returns the fault of the include in the file, or None."""
     folder = name.partition("/")[0]
     target, slash, _ = included.partition("/")
     if folder in APART:
@@ -83,13 +83,15 @@ def judge(name, included):
 
 
 def interposed(src):
-    """The names of libc's that weft exports: libc offers them to programs."""
+    """Returns the names of libc that weft exports: libc offers them to
+    programs."""
     path = src / "interposed.txt"
     return set(path.read_text().split()) if path.exists() else set()
 
 
 def inside_glibc(text, offered):
-    """[(line number, name)] of the names that only src/libc/ may know."""
+    """Returns [(line number, name)] of the names that only src/libc/ may
+    know."""
     text = COMMENT.sub(lambda match: "\n" * match[0].count("\n"), text)
     return [(text.count("\n", 0, match.start()) + 1, match[0])
             for match in RESERVED.finditer(text)
@@ -122,7 +124,8 @@ def check(root):
 
 
 def symbols(objects):
-    """({symbol: the object that defines it}, [(object, needed symbol)])."""
+    """Returns ({symbol: the object that defines it}, [(object, needed
+    symbol)])."""
     # gcc-nm also reads objects of link-time optimization.
     run = subprocess.run(["gcc-nm", "--format=posix", "-A", *objects],
                          check=True, text=True, capture_output=True)
@@ -138,7 +141,8 @@ def symbols(objects):
 
 
 def folder_of(path):
-    """(folder, part or another word), or None."""
+    """Returns (folder, part or another word) of an object file's path, or
+    None."""
     match = OBJECT.fullmatch(path.name)
     return match.group(1, 3) if match and match[1] in RANK else None
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""No file above 500 lines, no C function above 60, no line above 80 columns
-(a tab is 8). No folder of src/ has more than 6,000 lines of code, without the
-folders in it.
+"""Checks that no file has more than 500 lines, no C function more than 60, and
+no line more than 80 columns (a tab is 8). No folder of src/ has more than 6,000
+lines of code, without the folders in it.
 
 usage: check_lengths.py [ROOT]
 """
@@ -23,8 +23,8 @@ SUFFIXES = C_SUFFIXES + (".S", ".py", ".sh", ".rs", ".pml")
 
 
 def functions(lines):
-    """(first line, length) of each block with braces that stand alone at
-    column 0; the first line is that of the opening brace."""
+    """Yields (first line, length) of each block with braces that stand alone at
+    column 0. The first line is that of the opening brace."""
     start = None
     for nr, line in enumerate(lines, 1):
         if line == "{":
@@ -53,13 +53,13 @@ def check_file(path):
 
 
 def code_lines(text):
-    """The lines that are neither blank nor only comment."""
+    """Returns the number of lines that are neither blank nor only comment."""
     return sum(1 for line in COMMENT.sub("", text).splitlines()
                if line.strip())
 
 
 def check_folders(root):
-    """Each folder of src/, without the folders in it."""
+    """Checks the size of each folder of src/, without the folders in it."""
     errors = []
     for folder in sorted(p for p in (root / "src").rglob("*") if p.is_dir()):
         lines = sum(code_lines(path.read_text()) for path in folder.iterdir()

@@ -41,8 +41,8 @@ GCC_ONLY = ("-mmemset-strategy",)
 # --- compiling ----------------------------------------------------------------
 
 def flags_of(command, is_gcc):
-    """The flags of a command in the build. Its folders become those of this
-    tree."""
+    """Returns the flags of a command of the build, with this tree's folders in
+    place of the build's."""
     words = [word for word in shlex.split(command) if KEPT.match(word)]
     words = [word for word in words
              if not word.startswith("-I") and
@@ -54,7 +54,8 @@ def flags_of(command, is_gcc):
 
 
 def sources(build):
-    """{file from the root: command}, one for each file of src/ and cli/."""
+    """Returns {file from the root: command}, one for each file of src/ and
+    cli/."""
     found = {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
         path = pathlib.Path(entry["directory"], entry["file"]).resolve()
@@ -67,7 +68,7 @@ def sources(build):
 
 
 def check(tree, compiler, name, command):
-    """The compiler's output for one file."""
+    """Compiles one file and returns the compiler's output."""
     words = ["chroot", str(tree), "env", "-C", "/weft", "PATH=/usr/bin",
              compiler, *flags_of(command, compiler.startswith("gcc")), "-S",
              "-o", "/dev/null", name]

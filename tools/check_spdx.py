@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Each source file names its licence in its first line, or in the second one
-behind "#!".
+"""Checks that each source file names its licence in its first line, or in the
+second one behind "#!".
 
 usage: check_spdx.py [--fix] [ROOT]
 
@@ -20,7 +20,8 @@ FORMS = {"/* {} */": (".c", ".h", ".S", ".cpp", ".pml", ".map", ".ld"),
 
 
 def form_of(path):
-    """The line in the file's comment style; None: the file is no source."""
+    """Returns the licence's line in the file's comment style. None: the file is
+    no source."""
     if path.name == "dev":
         return "# {}"
     return next((form for form, suffixes in FORMS.items()
@@ -28,7 +29,7 @@ def form_of(path):
 
 
 def sources(root):
-    """(file, its line) of each source file."""
+    """Yields (file, its licence's line) of each source file."""
     paths = [root / "dev"]
     for folder in FOLDERS:
         paths += sorted((root / folder).rglob("*"))

@@ -18,12 +18,12 @@ import sys
 
 MAY_REFER = {"api", "libc"}
 SECTION = "weft_preemptible"
-# The longest of these functions has 300 bytes, a wake 900.
+# The longest function of the section has 300 bytes; a wake alone has 900.
 MOST_BYTES = 400
 
 
 def map_names(text):
-    """{name: version} of a map with one version."""
+    """Returns {name: version} of a linker map with one version."""
     text = re.sub(r"/\*.*?\*/|#[^\n]*", " ", text, flags=re.S)
     match = re.fullmatch(
         r"\s*(\w+\.\d+)\s*\{\s*global:([^{}]*)\blocal:[^{}]*\}\s*;\s*", text)
@@ -34,20 +34,22 @@ def map_names(text):
 
 
 def list_names(text):
-    """libc's names, one a line; a line may be a comment."""
+    """Returns libc's names in a list that has one a line; a line may be a
+    comment."""
     return {line for line in text.splitlines()
             if line and not line.startswith("#")}
 
 
 def exported(root):
-    """{name: version}; libc's names have the version ""."""
+    """Returns {name: version} of the names to export; libc's have the version
+    ""."""
     names = dict.fromkeys(
         list_names((root / "src/interposed.txt").read_text()), "")
     return names | map_names((root / "src/weft.map").read_text())
 
 
 def nm(path, *args):
-    """Returns {name: version}."""
+    """Runs nm and returns {name: version}."""
     run = subprocess.run(["nm", "--format=posix", *args, str(path)],
                          check=True, text=True, capture_output=True)
     names = (line.split()[0].partition("@") for line
@@ -76,7 +78,7 @@ def check_reference(page, wanted):
 
 
 def library_objects(build, root):
-    """(folder of src/, object file) of each object in the library."""
+    """Yields (folder of src/, object file) of each object in the library."""
     src = (root / "src").resolve()
     commands = json.loads((build / "compile_commands.json").read_text())
     for command in commands:
@@ -105,7 +107,7 @@ def check_references(build, root, interposed):
 
 
 def check_preemptible(library):
-    """The functions of the section are short."""
+    """Checks that the functions of the section weft_preemptible are short."""
     sections = subprocess.run(["readelf", "-SW", str(library)], check=True,
                               text=True, capture_output=True).stdout
     found = re.search(rf"{SECTION}\s+PROGBITS\s+(\w+)\s+\w+\s+(\w+)",

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Says which lines and branches of src/ the quick tests execute.
+"""Measures which lines and branches of src/ the quick tests execute.
 
 usage: tools/coverage.py BUILD
 
@@ -75,7 +75,8 @@ def dump(build):
 
 
 def gather(build):
-    """gcovr's table of files, each with its lines and their branches."""
+    """Returns gcovr's table of files, each with its lines and their
+    branches."""
     out = build / "coverage.json"
     subprocess.run(
         ["gcovr", "--root", ROOT, "--filter", f"{ROOT}/src/", "-j", "2",
@@ -115,8 +116,8 @@ def share_of(lines):
 
 
 def missing(lines):
-    """(numbers of the lines that no test reaches, numbers of the lines with
-    branches that no test takes)"""
+    """Returns the numbers of the lines that no test reaches, and the numbers of
+    the lines with branches that no test takes."""
     never = [l["line_number"] for l in lines if l["count"] == 0 and
              not l["gcovr/noncode"]]
     partly = [l["line_number"] for l in lines if l["count"] > 0 and
@@ -125,7 +126,7 @@ def missing(lines):
 
 
 def spans(numbers):
-    """[3, 4, 5, 9] as "3-5, 9"."""
+    """Writes numbers as ranges: [3, 4, 5, 9] as "3-5, 9"."""
     found = []
     for number in numbers:
         if found and found[-1][1] == number - 1:

@@ -71,7 +71,7 @@ def copy_tree(root, to):
 
 
 def snapshot():
-    """A copy of the project's files as they are now."""
+    """Makes a copy of the project's files as they are now."""
     shutil.rmtree(PLACE / "source", ignore_errors=True)
     copy_tree(ROOT, PLACE / "source")
     return PLACE / "source"
@@ -141,7 +141,8 @@ def publish(place):
 
 
 def check(source, first):
-    """The lines of a summary; raises Failed at the first fault."""
+    """Makes all checks and returns the lines of a summary. Raises Failed at the
+    first fault."""
     steps = [("lintian", lambda: lint(first)),
              ("again", lambda: compare(first, build(
                  source, PLACE / "second", "elsewhere")))]

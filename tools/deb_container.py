@@ -86,7 +86,7 @@ def check_rights(root):
 
 @contextlib.contextmanager
 def serving(root, *command, engine=None):
-    """memcached, until the body is done."""
+    """Runs memcached in the container while the body of the `with` runs."""
     for name in (SOCKET, COUNTERS):
         (root / name).unlink(missing_ok=True)
     with subprocess.Popen([SCRIPT, *command, *SERVE], env=environment(engine),
@@ -122,7 +122,7 @@ def connect(root, process):
 
 
 def ask(root, process):
-    """Each client stores a value, and then gets it, while all are
+    """Connects all clients. Each stores a value and then gets it, while all are
     connected."""
     clients = [connect(root, process) for _ in range(CLIENTS)]
     for nr, client in enumerate(clients):

@@ -19,7 +19,8 @@ LIMIT_S = 120
 
 
 def run(command):
-    """(seconds, output) of one run; raises RuntimeError if it failed."""
+    """Runs the program once. Returns (seconds, output); raises RuntimeError if
+    it failed."""
     start = time.monotonic()
     try:
         done = subprocess.run(command, capture_output=True, text=True,

@@ -13,7 +13,8 @@ def preprocess(header, *options):
 
 
 def arguments(argv):
-    """(whether the page is only checked, the root of the tree)"""
+    """Reads the command line. Returns (is the page only checked, the tree's
+    root)."""
     rest = [arg for arg in argv[1:] if arg != "--check"]
     root = rest[0] if rest else pathlib.Path(__file__).parents[1]
     return "--check" in argv, pathlib.Path(root)

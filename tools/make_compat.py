@@ -44,8 +44,8 @@ calls.
 
 
 def own_text(header):
-    """The declarations of the header itself and of the files of bits/ that it
-    includes."""
+    """Returns the declarations of the header itself and of the files of bits/
+    that it includes."""
     files, text = [], []
     for line in preprocess(header).splitlines():
         marker = re.match(r'# \d+ "([^"]*)"(.*)', line)
@@ -71,7 +71,7 @@ def innermost(pattern, text):
 
 
 def declared(header):
-    """{function: the symbol that a call of it refers to}"""
+    """Returns {function: the symbol that a call of it refers to}."""
     names = {}
     text = own_text(header).replace("\n", " ")
     # A function body ends a declaration, like a semicolon.
@@ -101,7 +101,8 @@ def glibc_version():
 
 
 def on_page(text):
-    """{header: {function: class}} of a page that this script has made."""
+    """Returns {header: {function: class}} of a page that this script has
+    made."""
     found = {}
     for section in re.split(r"^## ", text, flags=re.M)[1:]:
         rows = re.findall(r"^\| (`.*?) \| ([a-z, ]+) \|", section, re.M)
@@ -112,7 +113,7 @@ def on_page(text):
 
 
 def deviations(text):
-    """{function: [reason, ...]} of cli/deviations.h."""
+    """Returns {function: [reason, ...]} of cli/deviations.h."""
     text = re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
     reasons = {match[1]: "".join(re.findall(r'"([^"]*)"', match[2]))
                for match in re.finditer(
@@ -139,7 +140,7 @@ class Table:
                 self.passed[name] = text
 
     def classify(self, name, symbol):
-        """(class, remark), or None for an unknown function."""
+        """Returns (class, remark) of a function, or None for an unknown one."""
         symbol = compat_rows.REACHES.get(name, symbol)
         is_handled = symbol in self.exported
         if name in self.deviating:
@@ -152,7 +153,7 @@ class Table:
         return ("", "") if name in self.unconcerned else None
 
     def contradictions(self, headers):
-        """Errors for rows that are wrong."""
+        """Returns errors for rows of compat_rows.py that are wrong."""
         names = {name for names in headers.values() for name in names}
         for name in sorted(set(self.passed) | self.unconcerned):
             if name in self.exported or name in self.deviating:

@@ -23,7 +23,7 @@ def help_of(weft, *command):
 
 
 def read_commands(weft):
-    """The options of each command, by its name."""
+    """Returns {command: its options}."""
     names = re.findall(r"^  ([a-z]+)\b", help_of(weft), re.M)
     table = {}
     for name in names:

@@ -44,7 +44,7 @@ def cell(text):
 
 
 def table(one):
-    """Names to the left, figures to the right."""
+    """Formats a table with names to the left and figures to the right."""
     lines = [one.head, ["---", *["--:"] * (len(one.head) - 1)], *one.rows]
     text = "\n".join(f"| {' | '.join(map(cell, line))} |" for line in lines)
     # No space at a line's end, and no double space for an empty cell.
@@ -75,7 +75,7 @@ class Figures:
         return f"![{plot.title}]({link})"
 
     def text(self, name, document):
-        """The text between the two lines."""
+        """Returns the text between the two lines of a figure."""
         parts = []
         for block in self.blocks(name):
             if isinstance(block, Table):
@@ -98,7 +98,8 @@ class Figures:
 
 
 def read(path):
-    """Its content, or {} without the file; raises ValueError."""
+    """Returns the content of a JSON file, or {} without the file. Raises
+    ValueError."""
     if not path.exists():
         return {}
     result = json.loads(path.read_text())
@@ -109,7 +110,7 @@ def read(path):
 
 
 def notes(result):
-    """A line for each experiment that the committed result lacks."""
+    """Returns a line for each experiment that the committed result lacks."""
     if not result:
         return [f"note: there is no {RESULT} yet: run ./dev bench papers "
                 "--save"]
@@ -121,7 +122,7 @@ def notes(result):
 
 
 def wanted(root, figures):
-    """{path: content} of all documents and pictures."""
+    """Returns {path: content} of all documents and pictures."""
     found = {root / name: figures.filled(name, (root / name).read_text())
              for name in DOCUMENTS}
     return {**found, **{root / path: text

@@ -32,7 +32,8 @@ USE = re.compile(r"\bWF_RANK_([A-Z_]+)\b")
 
 
 def rows(text):
-    """[(name, file, protects, under), ...] of the macro WF_RANKS."""
+    """Returns the rows of the macro WF_RANKS: [(name, file, protects, under),
+    ...]."""
     macro = text[text.index("#define WF_RANKS("):]
     macro = macro[:re.search(r"[^\\]\n", macro).start() + 1]
     joined = re.sub(r'"\s*"', "", re.sub(r"\s*\\\n\s*", " ", macro))
@@ -40,7 +41,7 @@ def rows(text):
 
 
 def used(src):
-    """The ranks that the source files other than rank.h name."""
+    """Returns the ranks that the source files other than rank.h name."""
     return {name for path in src.rglob("*.[ch]") if path.name != "rank.h"
             for name in USE.findall(path.read_text())}
 

@@ -57,7 +57,7 @@ STYLE = """
 
 
 class Wrong(Exception):
-    """A text that is no picture: why."""
+    """A text that is no picture. The exception's text says why."""
 
 
 def middle(x, y):
@@ -77,7 +77,8 @@ def meets(grid, at, arm):
 
 
 def check_ends(grid):
-    """A character that continues no line is a slip of the pen."""
+    """Raises Wrong for a line character that continues no line: a slip of the
+    pen."""
     for at, character in sorted(grid.items(), key=lambda one: one[0][::-1]):
         arms = ARMS.get(character, "")
         if arms and not any(meets(grid, at, arm) for arm in arms):
@@ -86,8 +87,8 @@ def check_ends(grid):
 
 
 def runs(grid, arms):
-    """(first and last place, is it dashed) of each straight line. arms: "lr" or
-    "ud"."""
+    """Yields each straight line: its first and last place, and whether it is
+    dashed. arms: "lr" or "ud"."""
     dx, dy = STEP[arms[1]]
 
     def goes_on(at, arm):
@@ -106,8 +107,8 @@ def runs(grid, arms):
 
 
 def strokes(grid):
-    """Paths. A line begins and ends at the border of a character, or in its
-    middle where that has no arm."""
+    """Yields the lines as SVG paths. A line begins and ends at the border of a
+    character, or in its middle where the character has no arm on that side."""
     for arms, half in (("lr", (W / 2, 0)), ("ud", (0, H / 2))):
         for start, end, is_dashed in runs(grid, arms):
             (x0, y0), (x1, y1) = middle(*start), middle(*end)
@@ -121,7 +122,8 @@ def strokes(grid):
 
 
 def words(lines):
-    """Text elements. Two spaces or a line separate them."""
+    """Yields the SVG's text elements. Two spaces or a line separate two
+    texts."""
     inside = "".join(ARMS)
     for y, line in enumerate(lines):
         for found in re.finditer(rf"[^\s{inside}]+(?: [^\s{inside}]+)*", line):
@@ -135,7 +137,7 @@ def words(lines):
 
 
 def drawn(source):
-    """The SVG of a text, or Wrong."""
+    """Returns the SVG of a text, or raises Wrong."""
     title, *lines = source.rstrip("\n").split("\n")
     while lines and not lines[0].strip():
         del lines[0]

@@ -47,14 +47,14 @@ call that is compiled into the program only those of class *process* hold; see
 
 
 def in_header():
-    """{number: call} of the compiler's header."""
+    """Returns {number: call} of the compiler's header."""
     found = re.findall(r"^#define __NR_(\w+) (\d+)$",
                        preprocess("asm/unistd_64.h", "-dM"), re.M)
     return {int(number): name for name, number in found}
 
 
 def rows_by_call():
-    """{call: [(class, operations, how, test), ...]}"""
+    """Returns {call: [(class, operations, how, test), ...]}."""
     rows = {}
     for name, operations, how, test in syscall_rows.THREAD:
         rows.setdefault(name, []).append(("thread", operations, how, test))
@@ -68,7 +68,7 @@ def rows_by_call():
 
 
 def contradictions(header, calls, rows):
-    """Errors for calls that only one of the two has."""
+    """Returns errors for calls that only the header or only the table has."""
     for number, name in sorted(header.items()):
         if calls[number] != name:
             yield f"syscall_rows.py has {calls[number]} with {name}'s number"
@@ -83,7 +83,8 @@ def contradictions(header, calls, rows):
 
 
 def has_test(root, test):
-    """FILE:CASE of test/posix, FILE: for all its cases, or regress/FILE."""
+    """Does the test exist? It is FILE:CASE of test/posix, FILE: for all cases
+    of a file, or regress/FILE."""
     name, _, case = test.partition(":")
     if name == "none":
         return bool(case.strip())
@@ -97,8 +98,8 @@ def has_test(root, test):
 
 
 def unlike_source(root, rows):
-    """Errors for rows without a test, and for calls of the table without a
-    row."""
+    """Returns errors for rows without a test, and for calls of the table
+    without a row."""
     for name, group in sorted(rows.items()):
         for kind, _, _, test in group:
             if kind == "thread" and not has_test(root, test):

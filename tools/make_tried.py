@@ -25,7 +25,7 @@ import tried  # noqa: E402
 from programs import Crowd, Program, RoundTrip, Script  # noqa: E402
 
 PAGE = "docs/guide/tried.md"
-# Of a command on the page.
+# The most characters that the page shows of a command.
 LONGEST = 60
 HEAD = """\
 # Programs tried, with results
@@ -75,7 +75,8 @@ def module(path):
 
 
 def shown(command):
-    """Without folders, and not too long."""
+    """Returns a command for the page: without folders, and cut if it is
+    long."""
     words = [pathlib.PurePath(str(word)).name or "/" if
              str(word).startswith("/") else str(word) for word in command]
     text = " ".join(words).replace("|", "\\|")
@@ -110,7 +111,7 @@ def suite_row(suite, results):
 
 
 def page(known, suites, results):
-    """(text, errors)"""
+    """Returns (the page's text, errors)."""
     names = {app.name for app in known} | set(suites)
     errors = [f"{tried.PATH.name}: no test runs {name}"
               for name in sorted(set(results) - names)
@@ -123,7 +124,8 @@ def page(known, suites, results):
 
 
 def known_apps(root):
-    """Those of every machine: programs with sanitizers depend on the build."""
+    """Returns the programs that every machine tests. Those with sanitizers
+    depend on the build, so they are not among them."""
     build = root / "build"
     return [*apps.own(build), *apps.compressors(), *apps.benchmarks(False),
             *apps.tools(), *apps.io(long=True)]

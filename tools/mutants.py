@@ -47,7 +47,7 @@ class Problem(Exception):
 # --- the table ----------------------------------------------------------------
 
 def table():
-    """{name: row}, in the order of the files."""
+    """Returns {name: row} of all tables, in the order of the files."""
     rows = {}
     for path in sorted(TABLES.glob("*.toml")):
         for row in tomllib.loads(path.read_text())["mutant"]:
@@ -62,7 +62,7 @@ def table():
 
 
 def mutated(row, root):
-    """(text, text of the mutant) of its file."""
+    """Returns the text of the mutant's file, without and with the change."""
     text = (root / row["file"]).read_text()
     if text.count(row["old"]) != 1:
         raise Problem(f"{row['name']}: {row['file']} has the old text "
@@ -78,7 +78,7 @@ def diff(row):
 
 
 def of_commit(rows, number):
-    """Returns `number` names; each commit gives another choice."""
+    """Chooses `number` names, other ones for each commit."""
     head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, text=True,
                           capture_output=True).stdout.strip()
     return sorted(rows, key=lambda name: hashlib.sha256(
@@ -88,7 +88,8 @@ def of_commit(rows, number):
 # --- building -----------------------------------------------------------------
 
 def tracked():
-    """The project's files; outside of a checkout all but builds."""
+    """Returns the project's files. Outside of a checkout these are all but
+    builds."""
     done = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT,
                           capture_output=True, text=True)
     names = done.stdout.split("\0") if done.returncode == 0 else [
@@ -123,8 +124,8 @@ def configure():
 
 
 def targets(suites):
-    """Targets of ninja: the programs that the suites run, and weft if they run
-    on it."""
+    """Returns the targets of ninja: the programs that the suites run, and weft
+    if a suite runs on it."""
     found = set()
     for suite in suites:
         kind, program = suite.split()[:2]
@@ -170,7 +171,8 @@ def command(suite):
 
 
 def run(suite):
-    """(status, output); a hang has the status of timeout(1)."""
+    """Runs a suite. Returns (status, output); a hang has the status of
+    timeout(1)."""
     environment = os.environ | {"WEFT_BUILD_DIR": str(BUILD),
                                 "PYTHONDONTWRITEBYTECODE": "1"}
     try:
@@ -190,8 +192,8 @@ def notices(suite):
 
 
 def killer(row, passes):
-    """The suite that notices the mutant, or None. `passes` has the results of
-    the suites without mutants."""
+    """Returns the suite that notices the mutant, or None. `passes` has the
+    results of the suites without mutants."""
     before, after = mutated(row, SOURCE)
     path = SOURCE / row["file"]
     unknown = [suite for suite in row["suites"] if suite not in passes]

@@ -52,12 +52,13 @@ class Unit:
                                       + "`", self.text)
 
     def line_at(self, offset):
-        """The number of the line that has the character."""
+        """Returns the number of the line with the character at `offset`."""
         return self.lines[bisect.bisect_right(self.starts, offset) - 1]
 
 
 def paragraphs(kind, lines):
-    """Units of [(number, text)]; an empty line or an item begins another."""
+    """Yields the units of [(number, text)]. An empty line or an item begins
+    another."""
     pieces, label = [], ""
     for nr, line in lines:
         item = ITEM.match(line)
@@ -73,7 +74,8 @@ def paragraphs(kind, lines):
 
 
 def of_c(text, has_messages):
-    """Comments; adjacent // lines, and adjacent literals, are one."""
+    """Yields the comments of a C file. Adjacent // lines, and adjacent string
+    literals, are one."""
     lines, literal, kind, end = [], [], None, 0
     nr, seen = 1, 0
     for match in C_TOKEN.finditer(text):
@@ -135,7 +137,8 @@ def of_hash(text):
 
 
 def of_man(text):
-    """A macro for a font continues the sentence; other macros end it."""
+    """Yields the text of a manual page. A macro for a font continues the
+    sentence; other macros end it."""
     lines = []
     for nr, line in enumerate(text.splitlines(), 1):
         macro = re.match(r"\.(B|I|BR|RB|IR|RI|BI|IB)\s+(.*)", line)
@@ -171,7 +174,7 @@ def of_markdown(text):
 
 
 def units(name, text):
-    """The units of a file; `name` is its path from the root."""
+    """Returns the units of a file; `name` is its path from the root."""
     # The licence line is no sentence, and no sentence continues after it.
     text = LICENCE.sub("\n", text)
     path = pathlib.PurePath(name)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The end of a `meson test`: the part of the output of each failed test that
-says what failed, then one line for the whole: "N passed, N failed, N skipped".
+"""Prints the end of a `meson test`. For each failed test it prints the part of
+the output that shows the fault, then one line: "N passed, N failed, N skipped".
 
 Counts the cases inside a test where its output lists them (pytest, cmocka),
 else the test itself.
@@ -24,7 +24,7 @@ PASSED = ("OK", "EXPECTEDFAIL")
 
 
 def cases(output):
-    """Counts from the output, all 0 if it has none."""
+    """Returns the counts in a test's output, all 0 if it has none."""
     counts = dict.fromkeys(KEYS, 0)
     for summary in PYTEST.findall(output):
         for number, word in re.findall(r"(\d+) (\w+)", summary):
@@ -41,8 +41,8 @@ def output_of(entry):
 
 
 def finding(entry):
-    """The lines of a failed test from the first that names a failure; its last
-    lines if none does."""
+    """Returns the lines of a failed test from the first that names a failure,
+    or its last lines if no line does."""
     output = output_of(entry).strip()
     first = FINDING.search(output)
     if first:
@@ -51,8 +51,8 @@ def finding(entry):
 
 
 def count(entry):
-    """Counts of one test of meson's log. A test that failed counts as at least
-    one failure, also if its output has none."""
+    """Returns the counts of one test of meson's log. A test that failed counts
+    as at least one failure, also if its output has none."""
     counts = cases(output_of(entry))
     result = entry["result"]
     if result == "SKIP":

@@ -18,14 +18,14 @@ SYSTEM = {pathlib.Path("/usr"), pathlib.Path("/usr/local")}
 
 
 def installed(build):
-    """The installed paths below the prefix."""
+    """Returns the installed paths below the prefix."""
     text = subprocess.run(["meson", "introspect", "--installed", build],
                           check=True, capture_output=True, text=True).stdout
     return [pathlib.Path(path) for path in json.loads(text).values()]
 
 
 def remove_empty(folder, prefix):
-    """That folder and those above it, up to the prefix, which stays."""
+    """Yields the folder and those above it, up to the prefix, which stays."""
     while prefix in folder.parents:
         if folder.parent in SYSTEM:
             return

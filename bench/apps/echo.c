@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A plain echo server with threads: each connection has a thread, which reads
- * and writes.
+ * An echo server with a thread for each connection. The thread reads and
+ * writes.
  *
- *     echo STACK_KIB
+ * echo STACK_KIB
  */
 #include <errno.h>
 #include <pthread.h>

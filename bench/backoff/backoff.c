@@ -69,7 +69,7 @@ static void by_clock_nanosleep(void)
 	clock_nanosleep(CLOCK_MONOTONIC, 0, &no_time, NULL);
 }
 
-/* A deadline in the past. */
+/* Sleeps until a time in the past. */
 static void by_deadline(void)
 {
 	static const struct timespec past = { .tv_sec = 1 };
@@ -92,7 +92,7 @@ static void by_thrd_yield(void)
 	thrd_yield();
 }
 
-/* A wait with a deadline in the past. */
+/* Waits for a condition until a time in the past. */
 static void by_timedwait(void)
 {
 	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

@@ -22,14 +22,15 @@ from bench.lib import measure, report, sides as lib_sides  # noqa: E402
 
 THREADS = 4
 SIDES = ("native", "weft")
-# At most 1.5 times as long as natively, or as the CPU time there.
+# A wait must take at most 1.5 times as long as natively, or 1.5 times the CPU
+# time.
 NEAR = report.Target(native=1 / 1.5)
 # Without a sleep, 20,000 events take less time than the kernel needs to spread
 # the threads over the CPUs: the medians of two runs differ by a factor of 2.
 LONGER = 50
 SLEEPS = ("nanosleep", "usleep", "clock_nanosleep", "deadline",
           "thrd_sleep")
-# These do not yield natively either.
+# These calls do not yield natively either, so weft must not be slower.
 NOT_SLOWER = report.Target(native=1 / 1.05)
 QUEUES = {"nanosleep": NEAR, "usleep": NEAR, "clock_nanosleep": NEAR,
           "deadline": NEAR, "thrd_sleep": NEAR, "sched_yield": NEAR,

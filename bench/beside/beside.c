@@ -112,7 +112,7 @@ static void step_doze(struct member *m)
 	usleep(100);
 }
 
-/* Backs off by a sleep of 0; the other kind yields. */
+/* Backs off by a sleep of 0; another kind backs off by sched_yield. */
 static void step_sleep_0(struct member *m)
 {
 	usleep(0);
@@ -131,7 +131,9 @@ static void step_mutex(struct member *m)
 	pthread_mutex_unlock(&m->group->mutex);
 }
 
-/* A queue with room for eight, two threads that put and two that take. */
+/*
+ * Passes items through a queue with room for eight: two threads put, two take.
+ */
 static void step_queue(struct member *m)
 {
 	struct group *g = m->group;

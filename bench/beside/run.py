@@ -77,7 +77,7 @@ def is_passed_over(native, weft, other_ratio):
 
 
 def verdict(native, weft):
-    """The groups, 0 and 1, that weft treats badly."""
+    """Returns the numbers (0, 1) of the groups that weft treats badly."""
     ratios = [w[0] / max(n[0], 1) for n, w in zip(native, weft)]
     return [g for g in (0, 1)
             if is_passed_over(native[g], weft[g], ratios[1 - g])]

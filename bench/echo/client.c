@@ -31,7 +31,7 @@
 
 enum { MESSAGE = 64, MOST_EVENTS = 256, MOST = 65536, NR_LOOKS = 64 };
 
-/* The part of the time that is not measured. */
+/* The beginning of the run, in seconds, which is not measured. */
 static const double warm_up = 0.2;
 
 static char message[MESSAGE];
@@ -129,9 +129,9 @@ static int compare(const void *a, const void *b)
 }
 
 /*
- * Measured by threads of this process that need no mappings. The median of some
- * rounds counts, because the kernel may still be freeing the last server's
- * threads.
+ * Measures the kernel's memory for a thread, by threads of this process that
+ * need no mappings. The median of some rounds counts, because the kernel may
+ * still be freeing the last server's threads.
  */
 static double of_kernel_kib(void)
 {

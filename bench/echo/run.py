@@ -40,8 +40,8 @@ class Target:
     over: str
     limit: float
     most: bool = True
-    # Also met if the client is the limit: weft reaches the fastest side, less
-    # 5 %.
+    # Also met if weft reaches the fastest side less 5 %: then the client is the
+    # limit.
     or_client: bool = False
 
     def __str__(self):

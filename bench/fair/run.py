@@ -67,7 +67,7 @@ def least(limit):
 
 
 NOT_WORSE = least(0.9)
-# A time: weft's may be 1 / 0.9 of native's.
+# For a time: weft's may be 1 / 0.9 of the native one.
 NOT_LONGER = most(1 / 0.9)
 SLEEPER = {"median_ms": Bound("more", 0.3), "p99_ms": most(1.5),
            "share": Bound("alone", 1.25), "work": None}

@@ -27,7 +27,7 @@ enum { CACHED_BYTES = 8192, CACHED_BLOCKS = 512, RANDOM_BYTES = 4096 };
 
 static int file;
 static long count;
-static bool is_placed; /* read by pread */
+static bool is_placed; /* the thread reads at a position, by pread */
 
 static void die(const char *what)
 {

@@ -115,7 +115,8 @@ def measured(name, options, path):
                for side, found in samples.items()}
 
     def of_way(by_side, way):
-        """In each row weft's side is the side of that way to wait."""
+        """Picks weft's figures for that way to wait, beside those of the other
+        sides."""
         return {side.split()[0]: what for side, what in by_side.items()
                 if side in (f"weft {way}", "native", "fio")}
 

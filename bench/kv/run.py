@@ -77,7 +77,7 @@ def line(name, row):
 
 
 def ratio(row, channel, side):
-    """The factor by which the channel is better."""
+    """Returns how many times better the channel is than another side."""
     other = row.medians.get(side)
     if not channel or not other:
         return None

@@ -12,7 +12,7 @@ import os
 import pathlib
 import time
 
-# {the file of a group that has its weight: the largest weight}
+# {the file with a group's weight: the largest weight}
 WEIGHTS = {"cpu.shares": 262144, "cpu.weight": 10000}
 
 

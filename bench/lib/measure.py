@@ -39,7 +39,8 @@ def parse(text):
 
 
 def allow_descriptors(nr):
-    """Allows `nr` descriptors and some more, up to the hard limit."""
+    """Lets the process have `nr` descriptors and some more, if the hard limit
+    allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = nr + 1024
     if hard != resource.RLIM_INFINITY:
@@ -48,7 +49,7 @@ def allow_descriptors(nr):
 
 
 def run(command, limit_s=LIMIT_S, env=None):
-    """One run of a command, as a Result."""
+    """Runs a command once and returns a Result."""
     try:
         done = subprocess.run(command, capture_output=True, text=True,
                               timeout=limit_s, env=env or environment(),
@@ -82,7 +83,8 @@ def has_ended(process, limit_s):
 
 
 def timed(name, command, times, limit_s=LIMIT_S):
-    """The median of several runs of a command, in ms, under that name."""
+    """Returns the median of several runs of a command, in ms, as the figure
+    `name`."""
     figures = []
     for _ in range(times):
         start = time.monotonic()

@@ -35,7 +35,7 @@ LEAST_CARGO = (1, 78)
 
 @dataclasses.dataclass(frozen=True)
 class Peer:
-    """has_one_cpu: its threads share one kernel thread."""
+    """A peer. has_one_cpu: all of its threads share one kernel thread."""
     command: tuple
     version: str = ""
     has_one_cpu: bool = False
@@ -169,7 +169,7 @@ def rust(folder, crate):
 
 
 def java_version(java):
-    """25 for 25.0.2; 0 if Java prints no version."""
+    """Returns the main version of a Java, 25 of 25.0.2; 0 if it prints none."""
     found = re.search(r'version "(\d+)', run("java", java, "-version"))
     return int(found.group(1)) if found else 0
 

@@ -21,8 +21,8 @@ SCRUBBED = ("LD_PRELOAD", "GLIBC_TUNABLES", "GODEBUG", "GOGC")
 
 
 def one_cpu():
-    """CPU 1 where it is allowed: the first CPU does much of the kernel's own
-    work."""
+    """Returns the CPU for programs that may use one. It is CPU 1 where that is
+    allowed: the first CPU does much of the kernel's own work."""
     allowed = os.sched_getaffinity(0)
     return 1 if 1 in allowed else max(allowed)
 

@@ -123,7 +123,7 @@ static inline long bench_count(int argc, char **argv, long otherwise)
 	return count;
 }
 
-/* Four digits are enough. dietlibc writes large numbers wrongly by %g. */
+/* Prints four digits, which are enough. dietlibc prints large %g wrongly. */
 static inline void bench_print(const char *name, double figure)
 {
 	printf(figure < 1000 ? "%s %.4g\n" : "%s %.0f\n", name, figure);
@@ -131,11 +131,10 @@ static inline void bench_print(const char *name, double figure)
 }
 
 /*
- * Calls `run` with more and more operations, until it took the time that the
- * program's argument asks for, and reports that last call; the first call only
- * warms up. `run` returns its time in nanoseconds, and sets the number to the
- * operations that it really did.
- *
+ * Calls `run` with more and more operations, until a call takes the time that
+ * the program's argument asks for. Reports that last call; the first call only
+ * warms up. `run` returns its time in nanoseconds, and stores in *nr_ops the
+ * number of operations that it has really done.
  * With BENCH_OPS=N in the environment it calls `run` once, with N: for scripts
  * that count the system calls or instructions of an operation.
  */

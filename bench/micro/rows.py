@@ -31,10 +31,10 @@ class Case:
     higher_is_better: bool = False
     command: tuple = ()
     timed: int = 0
-    # It takes much memory or minutes, so it runs only if named.
+    # The case takes much memory or minutes, so it runs only if named.
     is_big: bool = False
     discard: int = 0
-    # It keeps its CPU busy, so CPU time can stand for elapsed time.
+    # The program keeps its CPU busy, so CPU time can stand for elapsed time.
     is_busy: bool = True
 
     def row_of(self, figure):
@@ -52,7 +52,8 @@ def plain(name, program, args=(), target=Target(), **more):
 
 
 def ring(nr, native, go):
-    """Beside semaphores on weft and channels: real-time signals natively."""
+    """A ring of threads: semaphores on weft, channels in Go, and real-time
+    signals natively."""
     return plain(f"ring_{nr}", "ring_sem", [nr], Target(native, go),
                  native="ring_signal", go=("ring", nr))
 

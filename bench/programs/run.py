@@ -107,7 +107,7 @@ def fio(engine, options, folder, prefix):
 
 
 def stress_ng(kind, per_cpu, options, folder, prefix):
-    """Thousands of operations a second, or a CPU second."""
+    """Returns thousands of operations in a second, or in a CPU second."""
     if kind == "mutex" and os.geteuid() != 0:
         return measure.Result(impossible="only root may have SCHED_FIFO")
     done = program(prefix, "stress-ng", f"--{kind}", 2, "-t",
@@ -125,7 +125,7 @@ def stress_ng(kind, per_cpu, options, folder, prefix):
 
 
 def zstd(options, folder, prefix):
-    """CPU time beside two busy processes."""
+    """Returns the CPU time of zstd beside two busy processes."""
     path = folder / "zstd"
     if not path.exists():
         libraries = sorted(pathlib.Path("/usr/lib").glob("*/*.so*"))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Redis; and programs that are no servers: clients of PostgreSQL, OpenMP and
-BLAS. Of these the program runs on weft that the row is about."""
+"""Redis, and programs that are no servers: clients of PostgreSQL, OpenMP and
+BLAS. In a row about such a program, that program runs on weft."""
 
 import glob
 import os
@@ -31,7 +31,8 @@ class Redis(Server):
         return server
 
     def client(self, load, connections):
-        """It has no limit of time."""
+        """Returns redis-benchmark's command. That program has no option for a
+        time."""
         return ["redis-benchmark", "-s", self.folder / "socket", "-q", "-n",
                 self.REQUESTS_PER_SECOND * self.options.seconds, "-c",
                 connections, "-t", self.loads[load]]
@@ -64,7 +65,8 @@ class PostgresClients(Server):
         return None if cls.versions() else "there is no pgbench"
 
     def as_server(self):
-        """The server refuses to be root."""
+        """Returns the words that change the user: PostgreSQL refuses to run as
+        root."""
         if os.getuid() != 0:
             return []
         return ["setpriv", "--reuid=postgres", "--regid=postgres",
@@ -93,7 +95,7 @@ class PostgresClients(Server):
                 f"max_connections={MOST_CONNECTIONS + 100}"]
 
     def connect(self):
-        """A connection is refused until the server has recovered its data."""
+        """Raises ConnectionError until the server has recovered its data."""
         try:
             tool(self.bin / "psql", "-c", "select 1", "postgres",
                  *self.address())
@@ -114,8 +116,8 @@ class PostgresClients(Server):
 
 
 class Program(Server):
-    """No server and no clients: the command's own threads compute. A request
-    is one round."""
+    """A program that is no server and has no clients: its own threads compute.
+    A request is one round."""
     of_weft = "client_us"
 
     def start(self):
@@ -133,7 +135,7 @@ class Program(Server):
 
 
 class OpenMP(Program):
-    """Short parallel regions, with a barrier behind each."""
+    """OpenMP: short parallel regions with a barrier behind each."""
     loads = {"regions": []}
     SECONDS = 0.5  # its RUN_MS
 
@@ -146,7 +148,7 @@ class OpenMP(Program):
 
 
 class Blas(Program):
-    """Products of small matrices, by OpenBLAS from numpy."""
+    """OpenBLAS, called by numpy: products of small matrices."""
     modules = ("numpy",)
     loads = {"product": []}
     SCRIPT = """\

@@ -125,7 +125,7 @@ def parse(argv):
 
 
 def prefixes(options):
-    """{side: words before the server's command}"""
+    """Returns {side: words before the server's command}."""
     weft = options.build.resolve() / "weft"
     return {"native": [], **{f"weft {io}": [
         weft, "run", "--io", io, "--stats=json", "--stats-file", "FOLDER/stats",
@@ -133,7 +133,7 @@ def prefixes(options):
 
 
 def threads_made(folder):
-    """On weft, by the programs of a side."""
+    """Returns how many threads the programs of a side made on weft."""
     lines = (folder / "stats").read_text().splitlines()
     return sum(json.loads(line)["threads_made"] for line in lines)
 
@@ -221,7 +221,7 @@ def times(ours, native):
 
 
 def measured(part, found, options):
-    """The part's row of the results, shown."""
+    """Measures a part and prints it. Returns its row of the results."""
     begin = time.monotonic()
     runners = {side: functools.partial(server.run, part.load,
                                        part.connections)
@@ -246,8 +246,8 @@ def measured(part, found, options):
 
 
 def measured_kind(name, parts, options):
-    """{part: row} of one kind; prints the reason if it cannot be measured.
-    Second: whether that is a failure."""
+    """Measures the parts of one kind. Returns ({part: row}, whether it failed),
+    and prints the reason if the kind cannot be measured."""
     kind, _ = KINDS[name]
     if kind.missing():
         print(f"\n{name}: {kind.missing()}")

@@ -21,12 +21,12 @@ MOST_OTHERS = 0.5
 
 
 def others(medians):
-    """CPUs that other programs used meanwhile."""
+    """Returns how many CPUs other programs used during the runs."""
     return max(side["other_cpus"] for side in medians.values())
 
 
 def reason_against(row, is_favoured):
-    """Why a row is not saved, or None."""
+    """Returns why a row is not saved, or None."""
     if row["failed"]:
         return "a side failed"
     if others(row["medians"]) > MOST_OTHERS and not is_favoured:
@@ -38,7 +38,7 @@ def rounded(figure):
 
 
 def read(root):
-    """{} without the file."""
+    """Returns the content of the file; {} if there is none."""
     path = pathlib.Path(root) / PATH
     return json.loads(path.read_text()) if path.exists() else {}
 

@@ -44,7 +44,8 @@ def tool(*command, **more):
 
 
 def processes(session):
-    """{pid: (user, system) CPU seconds} of a session."""
+    """Returns {pid: (user, system) CPU seconds} for the processes of a
+    session."""
     found = {}
     for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -161,7 +162,7 @@ class Server:
             "requests": self.rate(nr, printed), **figures})
 
     def figures(self, before, nr, seconds):
-        """Those of CPU time, of `nr` requests since `before`."""
+        """Returns the figures of CPU time for `nr` requests since `before`."""
         user_s, system_s, client_s, idle_s = (
             after - earlier for after, earlier in zip(self.clocks(), before))
         cpus = len(os.sched_getaffinity(0))
@@ -175,8 +176,8 @@ class Server:
                 "other_cpus": max(others_s / seconds_there, 0)}
 
     def clocks(self):
-        """CPU seconds of the server, user and system, of its clients until
-        now, and idle CPU seconds."""
+        """Returns CPU seconds until now: the server's in user mode and in the
+        kernel, its clients', and the idle time of all CPUs."""
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         server = processes(self.process.pid).values() if self.process else []
         return (sum(user for user, _ in server),
@@ -185,8 +186,8 @@ class Server:
 
 
 class MariaDB(Server):
-    """A thread for each connection, over a Unix socket. The tables fit into
-    memory; a committed transaction is on the disk."""
+    """MariaDB: a thread for each connection, over a Unix socket. The tables fit
+    into memory; a committed transaction is on the disk."""
     has_targets = True
     programs = ("mariadbd", "mariadb-install-db", "mariadb", "sysbench")
     # {load: (sysbench's script, its name for requests)}

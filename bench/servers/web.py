@@ -10,7 +10,7 @@ from bench.servers.servers import MOST_CONNECTIONS, PYTHON, Failed, Server
 
 HERE = pathlib.Path(__file__).resolve().parent
 BYTES = 1000
-# Of the pool of each server, so that every connection can have a thread.
+# The threads in the pool of each server, so that each connection can have one.
 THREADS = MOST_CONNECTIONS + 100
 KEEP = {"keep": ["-k"]}
 # The page takes 10 ms, in which its thread sleeps: as long as a query takes.
@@ -52,8 +52,8 @@ class Web(Server):
 
 
 class Apache(Web):
-    """The worker MPM: a listener and a pool of threads. One thread of the pool
-    serves a connection as long as that lasts."""
+    """Apache with the worker MPM: a listener and a pool of threads. A thread of
+    the pool serves a connection as long as that lasts."""
     programs = ("apache2", "ab")
     loads = {"keep": ["-k"], "new": []}
     has_targets = True
@@ -68,7 +68,7 @@ class Apache(Web):
 
 
 class Nginx(Web):
-    """One process with a pool of threads, which reads the files."""
+    """nginx: one process, with a pool of threads that read the files."""
     programs = ("nginx", "ab")
     loads = KEEP
     nr_bytes = 100000
@@ -94,8 +94,8 @@ http {{
 
 
 class Tomcat(Web):
-    """As Debian has it, with a folder of its own: a pool of threads answers,
-    one other thread waits for all connections."""
+    """Tomcat as Debian configures it, with a folder of its own. A pool of
+    threads answers; one other thread waits for all connections."""
     programs = ("java", "ab")
     loads = KEEP
     HOME = pathlib.Path("/usr/share/tomcat10")
@@ -160,7 +160,7 @@ class Java(Web):
 
 
 class Gunicorn(Web):
-    """A page in Python; one process with threads."""
+    """gunicorn: a page in Python, from one process with threads."""
     programs = ("gunicorn", "ab")
     modules = ("gunicorn",)
     loads = WAIT

@@ -99,7 +99,7 @@ class Trace:
         return {path: Symbols(path) for path in {p for p, _ in places}}
 
     def find(self, address):
-        """(path, address in the file), or None."""
+        """Returns (path of the object, address in its file), or None."""
         for start, end, base, path in self.objects:
             if start <= address < end:
                 return path, address - base
@@ -107,7 +107,8 @@ class Trace:
 
 
 def count(text, function):
-    """Instructions of one operation: all, and {function: of these}."""
+    """Returns the instructions of one operation: their number, and {function:
+    number}."""
     trace = Trace(text)
     symbols = trace.symbols()
     library = next(path for path in symbols if path.endswith("/libweft.so.0"))
@@ -127,8 +128,8 @@ def count(text, function):
 
 
 def measure_row(options, name):
-    """(instructions, instructions by function), or the reason of a failure, a
-    string."""
+    """Returns (instructions, instructions by function), or a string with the
+    reason of a failure."""
     program, args, function = ROWS[name]
     sides = lib_sides.Sides(options.build)
     command = [options.build / "bench/steps/bench_step", options.steps,

@@ -35,8 +35,9 @@ def folders(names):
 
 
 def archive(files):
-    """{path without a leading slash: bytes} and the device of the console,
-    which the first process needs before it can mount anything."""
+    """Returns an archive of {path without a leading slash: bytes}. It also has
+    the console's device, which the first process needs before it can mount
+    anything."""
     entries = [(name, FOLDER, b"", (0, 0)) for name in folders(files)]
     entries.append(("dev/console", DEVICE, b"", CONSOLE))
     entries += [(name, FILE, data, (0, 0)) for name, data in files.items()]

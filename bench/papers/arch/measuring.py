@@ -26,8 +26,9 @@ MOST_STARTS = 3
 
 @dataclasses.dataclass
 class Cell:
-    """A row on one side. `samples` are times in the row's unit, the others
-    numbers for one operation; `why` says why something is missing."""
+    """A row on one side. `samples` are times in the row's unit. The other
+    fields are numbers for one operation; `why` is the reason if one is
+    missing."""
     samples: list = dataclasses.field(default_factory=list)
     instructions: float = None
     kinds: dict = None          # {kind of interrupt: number}
@@ -39,7 +40,7 @@ class Cell:
 
 
 class Failed(Exception):
-    """The program gave no figure: why."""
+    """The program printed no figure. The exception's text says why."""
 
 
 def figure(answer):
@@ -104,7 +105,7 @@ def timed_once(row, side, cell, scale):
 
 
 def times(one, cells, runs, scale):
-    """First pass. cells: {(row, side): Cell}"""
+    """The first pass, which takes times. cells: {(row, side): Cell}"""
     for _ in range(runs):
         for (row, side), cell in cells.items():
             if row.is_timed:
@@ -156,7 +157,7 @@ def counts(one, cells):
 
 
 def new_cells(sides):
-    """Short rows first, since time may run out."""
+    """Returns all cells, short rows first, since time may run out."""
     ordered = sorted(rows.ROWS, key=lambda row: row.unit != "ns")
     return {(row, side): Cell() for row in ordered
             for side in row.sides if side in sides}

@@ -43,7 +43,7 @@ def cleaned(line):
 
 
 def answer(lines):
-    """The Answer when these end one, else None."""
+    """Returns the Answer if these lines end one, else None."""
     found, calls = [], None
     for line in map(cleaned, lines):
         mark, _, rest = line.partition(" ")
@@ -58,7 +58,7 @@ def answer(lines):
 
 
 def ready(lines):
-    """(kernel, CPU) if the guest has said that it is ready, else None."""
+    """Returns (kernel, CPU) if the guest has printed @ready, else None."""
     for line in map(cleaned, lines):
         words = line.split()
         if line.startswith(READY) and len(words) == 3:
@@ -67,7 +67,7 @@ def ready(lines):
 
 
 def ticks(lines):
-    """rest.Ticks if they are there, else None."""
+    """Returns rest.Ticks if the guest has printed them, else None."""
     for line in map(cleaned, lines):
         if line.startswith(TICKS):
             return rest.parse(line.removeprefix(TICKS))
@@ -83,7 +83,7 @@ def failed(lines):
 
 
 def figures(lines):
-    """{name: figure} of lines "NAME FIGURE"."""
+    """Returns {name: figure} for the lines "NAME FIGURE"."""
     found = {}
     for line in lines:
         name, _, figure = line.partition(" ")
@@ -142,8 +142,8 @@ READERS = {"mips64el": mips64el, "riscv64": riscv64, "aarch64": aarch64}
 
 
 def interrupts(machine, log):
-    """{kind: how often}, with all of KINDS, or None for a machine
-    without a reader of its interrupts."""
+    """Returns {kind: number of interrupts}, with all of KINDS. None: this
+    module cannot read the interrupts of that machine."""
     reader = READERS.get(machine)
     if reader is None:
         return None

@@ -127,7 +127,7 @@ class Place:
                          *machine.packages))
 
     def has(self, machine):
-        """Is nothing to be downloaded for it?"""
+        """Are all packages of the machine downloaded already?"""
         stamp = self.folder / machine.name / "packages"
         return stamp.exists() and stamp.read_text() == self.wanted(machine)
 

@@ -23,14 +23,14 @@ SAMPLES = 5
 
 @dataclasses.dataclass(frozen=True)
 class Ticks:
-    """Ticks of all CPUs since the start: all ticks, and those that were not
-    idle."""
+    """The ticks of all CPUs since the machine's start: all of them, and those
+    in which a CPU was not idle."""
     whole: int
     busy: int
 
 
 def parse(line):
-    """The Ticks of the first line of /proc/stat, or None."""
+    """Returns the Ticks in the first line of /proc/stat, or None."""
     name, *numbers = line.split()[:9] or [""]
     if name != "cpu" or len(numbers) < 5 or \
             not all(number.isdecimal() for number in numbers):

@@ -131,7 +131,8 @@ def two_passes(tables, ready, image, options, deadline, processes):
 
 
 def prepared(place, all_tables):
-    """{name: (Ready, image)} of those that there are."""
+    """Returns {name: (Ready, image)} for the machines that could be
+    prepared."""
     found = {}
     for name, tables in all_tables.items():
         start = time.monotonic()
@@ -205,7 +206,8 @@ def number(value):
 
 
 def print_table(tables):
-    """Columns for weft only where it has a port."""
+    """Returns the columns. weft has one only on machines for which it has a
+    port."""
     sides = (*rows.SIDES, rows.WEFT) if tables.weft else rows.SIDES
     heads = [SHORT[side] for side in sides]
     print(f"\n{tables.machine.name}: {tables.machine.title}, kernel "

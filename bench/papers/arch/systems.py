@@ -52,7 +52,7 @@ def command(name):
 
 
 def weft_files(build):
-    """{path in the machine: file}"""
+    """Returns {path in the machine: file} for weft's files."""
     return {f"weft/{name}": build / name for name in WEFT}
 
 
@@ -119,7 +119,7 @@ class Packed:
 
 
 class Here:
-    """This machine, with the methods of Emulator."""
+    """This machine, with the methods of Emulator, for the host's own system."""
 
     def __init__(self, processes):
         self.processes = processes

@@ -13,8 +13,8 @@
 
 /* The state that passes from one block to the next. */
 struct adpcm {
-	int sample; /* the last one */
-	int index;  /* index of the step */
+	int sample; /* the last sample */
+	int index;  /* its step, as an index into the table of steps */
 };
 
 /* Writes two samples for each of n bytes. Returns their sum. */

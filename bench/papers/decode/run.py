@@ -51,7 +51,8 @@ def parse(argv):
 
 
 def sides_of(options):
-    """{side: words in front of the program} of those with two threads."""
+    """Returns {side: words in front of the program} for the sides with two
+    threads."""
     weft = options.build / "weft"
     offers = lib_sides.run_options(weft)
     found = {"native": []}
@@ -64,7 +65,7 @@ def sides_of(options):
 
 
 class Decode:
-    """One file, in units of one size."""
+    """The runs with one file, which is read in units of one size."""
 
     def __init__(self, options, path, unit):
         self.options, self.path, self.unit = options, path, unit
@@ -89,7 +90,7 @@ class Decode:
         return {share: max(1, round(share * ratio)) for share in SHARES}
 
     def measure(self, passes):
-        """(medians, samples, failed) of all sides."""
+        """Runs all sides. Returns (medians, samples, failed)."""
         runners = {READ: functools.partial(self.run, [], "miss", 0, "plain"),
                    DECODE: functools.partial(self.run, [], "hit", passes,
                                              "plain"),
@@ -108,15 +109,15 @@ class Decode:
 
 
 def wrong_sums(medians):
-    """{side: why} of those that have decoded something else."""
+    """Returns {side: why} for the sides that decoded wrong samples."""
     right = medians.get(PLAIN, {}).get("sum")
     return {side: "its samples differ" for side, got in medians.items()
             if side != READ and right is not None and got["sum"] != right}
 
 
 def hidden(medians, side):
-    """Of the time that can be hidden, the part that is, or None. At best the
-    longer of reading and decoding remains."""
+    """Returns which part of the time that can be hidden is hidden, or None. At
+    best the longer of reading and decoding remains."""
     if not {READ, DECODE, PLAIN, side} <= medians.keys():
         return None
     read, decode, plain, got = (medians[name]["elapsed_us"]

@@ -9,8 +9,10 @@
 
 struct lt_thread;
 
-/* In the manager: `from` has called exit(status). `alive` is the list of all
- * threads, by next_alive. */
+/*
+ * In the manager: `from` has called exit(status). `alive` is the list of all
+ * threads, linked by next_alive.
+ */
 void lt_end_by_exit(struct lt_thread *from, int status, struct lt_thread *alive)
 	__attribute__((noreturn));
 

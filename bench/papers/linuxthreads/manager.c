@@ -27,11 +27,11 @@
 /* Above RLIMIT_SIGPENDING the kernel drops signals of children that end. */
 enum { LOOK_S = 2 };
 
-static struct lt_thread *alive;	     /* threads with a process not reaped */
-static struct lt_thread *main_waits; /* of LT_MAIN_EXIT */
+static struct lt_thread *alive;	     /* threads with an unreaped process */
+static struct lt_thread *main_waits; /* the thread that sent LT_MAIN_EXIT */
 static pthread_t generation = 2;     /* the manager has 1 */
 
-static volatile bool has_ended; /* a thread, since the last check */
+static volatile bool has_ended; /* has a thread, since the last check? */
 static volatile struct timespec limit;
 
 static void list_add(struct lt_thread *thread)
@@ -124,7 +124,7 @@ static void free_thread(struct lt_handle *handle)
 	lt_memory_free((unsigned int)(handle - lt_handles));
 }
 
-/* MANAGER-1 */
+/* MANAGER-1. Detaches the thread, and frees its descriptor if it has exited. */
 static void free_when_exited(pthread_t id)
 {
 	struct lt_handle *handle = lt_handle_of(id);

@@ -21,7 +21,7 @@
 struct fast {
 	int nr_threads;
 	_Atomic int last;  /* a thread's number + 1 */
-	_Atomic int owner; /* the same, or 0 */
+	_Atomic int owner; /* a thread's number + 1, or 0 */
 	_Atomic int tries[];
 };
 

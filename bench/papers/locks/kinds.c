@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The list of all kinds of locks, and what is the same for each of them.
- */
+/* The list of all kinds of locks, and the functions that all kinds share. */
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>

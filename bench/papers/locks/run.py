@@ -62,7 +62,8 @@ def parse(argv):
 
 
 def measured(sides, options):
-    """({way: {name: [figure...]}}, {way: why impossible}, {way: error})"""
+    """Returns ({way: {name: [figure...]}}, {way: why impossible}, {way:
+    error})."""
     program = options.build / "bench/papers/locks/bench_locks"
     runners = {
         name: functools.partial(measure.run, sides.command(

@@ -24,7 +24,8 @@ class Row:
 
     @property
     def is_call(self):
-        """One thread keeps a CPU busy, and no other has a part in it."""
+        """True if one thread keeps a CPU busy and the row concerns no other
+        thread."""
         return self.unit == "ns"
 
     @property

@@ -89,11 +89,11 @@ class Programs:
 
     @functools.cached_property
     def no_dietlibc(self):
-        """Why there is no program with dietlibc, or ""."""
+        """Returns why there is no program with dietlibc, or ""."""
         return dietlibc.built(self.by_dietlibc)
 
     def why(self, side):
-        """Why a side cannot run, or ""."""
+        """Returns why a side cannot run, or ""."""
         if side == "LinuxThreads" and not self.preload.exists():
             return "the model is for x86-64 only"
         return self.no_dietlibc if side == "dietlibc" else ""
@@ -188,7 +188,8 @@ def line(cost, has_paper):
 
 
 def table(programs, vps):
-    """Measures and prints all rows: {name: Cost}. p.: the paper's."""
+    """Measures and prints all rows. Returns {name: Cost}. In the heads of the
+    table "p." stands for the paper."""
     cpus = 1 if vps == 1 else len(os.sched_getaffinity(0))
     paper = ["p. NPTL", "p. LT", "ratio"] if vps == 1 else []
     heads = ["NPTL", "LT", "ratio", *paper, "weft", "NPTL/w."]
@@ -203,8 +204,8 @@ def table(programs, vps):
 
 
 def kinds(figures):
-    """{name of a system call: number of an operation}, the most frequent
-    first."""
+    """Returns {name of a system call: calls in an operation}, the most frequent
+    call first."""
     found = {rows.call_name(int(name.removeprefix("call_"))): number
              for name, number in figures.items()
              if name.startswith("call_") and number >= LEAST_CALLS}

@@ -116,7 +116,7 @@ def one_run(command, limit_s):
 
 
 class Table:
-    """All rows with one CPU or with all."""
+    """Measures all rows with one CPU or with all."""
 
     def __init__(self, options, found, missing, cpus):
         self.options, self.found, self.missing = options, found, missing

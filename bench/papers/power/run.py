@@ -61,7 +61,7 @@ def word_case(pause_us):
 
 
 def cases(options):
-    """{case: (command, times the number of runs)}"""
+    """Returns {case: (command, factor for the number of runs)}."""
     folder = options.build / "bench/papers"
     found = {RING: ([folder / "ring/bench_ring_paper", options.scale, THREADS,
                      "word"], 1)}
@@ -73,7 +73,7 @@ def cases(options):
 
 
 def policies(vps):
-    """{number of agents that poll, or adaptive: options of weft}"""
+    """Returns {number of agents that poll, or adaptive: options of weft}."""
     found = {"0": ["--wait", "park"]}
     for nr in range(1, vps + 1):
         found[str(nr)] = ["--wait", "poll", "--agents", str(nr)]
@@ -81,8 +81,8 @@ def policies(vps):
 
 
 def measured(sides, options, vps, case):
-    """{policy: {"medians", "samples"} or {"error"}}, of which it prints a line
-    each."""
+    """Runs all policies, and prints a line for each. Returns {policy:
+    {"medians", "samples"} or {"error"}}."""
     command, times = cases(options)[case]
     # The words before the options.
     front = sides.command("weft", vps, [])[:-1]

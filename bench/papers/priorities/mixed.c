@@ -117,7 +117,7 @@ static void *write_units(void *arg)
 	return arg;
 }
 
-/* Wants the mutex that the holder has while it reads. */
+/* Takes the mutex again and again that the holder has while it reads. */
 static void *take_turns(void *arg)
 {
 	while (!is_over) {

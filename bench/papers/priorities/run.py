@@ -51,7 +51,7 @@ def parse(argv):
 
 
 def sides_of(options):
-    """{side: words in front of the program}"""
+    """Returns {side: words in front of the program}."""
     weft = options.build / "weft"
     found = {"native": []}
     for nice in options.io_nice:
@@ -61,7 +61,8 @@ def sides_of(options):
 
 
 def measured(options, place, path, copy):
-    """{"medians", "samples", "failed"} with the file there."""
+    """Runs all sides with the file there. Returns {"medians", "samples",
+    "failed"}."""
     program = options.build / "bench/papers/priorities/bench_mixed"
     runners = {side: functools.partial(measure.run, [
         "taskset", "-c", str(lib_sides.one_cpu()), "nice", "-n", str(NICE),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The experiment's I/O: a file of so many MiB, read or written from its
- * beginning in units, with what is to be in the page cache there or not.
+ * The experiment's I/O: a file of some MiB is read or written in units, from
+ * its beginning. The data is in the page cache before that, or is not.
  *
  *     struct experiment e = experiment_of(argv);
  *     while (e.done < e.total)
@@ -105,7 +105,7 @@ static inline struct experiment experiment_of(char **args)
 	return e;
 }
 
-/* io_us: CPU time without the spinning. */
+/* Prints the times. io_us is the CPU time without the spinning. */
 static inline void print_result(double elapsed_us, double spin_us,
 				double cpu_us)
 {

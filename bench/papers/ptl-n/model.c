@@ -51,7 +51,7 @@ static const struct way {
 };
 enum way_nr { ASK, TELL, TIMER, SOCKET, NR_WAYS };
 
-/* Lies in memory that both processes share, in each way. */
+/* A channel lies in memory that both processes share. */
 struct channel {
 	_Atomic unsigned int asked; /* requests; the server sleeps on it */
 	_Atomic unsigned int status;
@@ -163,7 +163,9 @@ static void go_on(void)
 	step_us += us_of(CLOCK_THREAD_CPUTIME_ID) - start;
 }
 
-/* MODEL-3 */
+/*
+ * MODEL-3. Is the signal for the request, or did it come too early or too late?
+ */
 static bool is_for_request(void)
 {
 	char byte;

@@ -12,7 +12,7 @@ MOUNT_LIMIT_S = 10
 
 
 def why_not(program):
-    """Why there can be none, or None."""
+    """Returns why there can be no slow file system, or None."""
     if not program.exists():
         return "libfuse3-dev was not installed at the build"
     if not os.access("/dev/fuse", os.R_OK | os.W_OK):
@@ -30,7 +30,8 @@ def wait_for_mount(mount_point, server):
 
 @contextlib.contextmanager
 def mounted(program, cpu, latency_us, bytes_per_us, mib):
-    """The path of its one file; its server runs on that CPU."""
+    """Mounts the file system, with its server on that CPU. Yields its file's
+    path."""
     with tempfile.TemporaryDirectory(prefix="weft-ptl-n-") as mount_point:
         server = subprocess.Popen(
             ["taskset", "-c", str(cpu), str(program), str(latency_us),

@@ -22,7 +22,7 @@ WIDE_SPREAD = 0.25              # (high - low) / value, the median of all cells
 
 
 def output_of(*command):
-    """The first line that the command prints, or ""."""
+    """Returns the first line that the command prints, or ""."""
     try:
         done = subprocess.run(command, capture_output=True, text=True,
                               timeout=20, cwd=sides.ROOT, check=False)
@@ -92,14 +92,15 @@ class Others:
                 used.ru_utime + used.ru_stime)
 
     def share(self):
-        """Of all CPU time, from 0 to 1."""
+        """Returns the part of all CPU time that other programs used, from 0 to
+        1."""
         whole, busy, ours = (now - then
                              for now, then in zip(self.now(), self.start))
         return max(0.0, (busy - ours) / whole) if whole > 0 else 0.0
 
 
 def spread(records):
-    """{experiment: the median of (high - low) / value}"""
+    """Returns {experiment: the median of (high - low) / value}."""
     found = {}
     for one in records:
         value, low, high = (one.get(k) for k in ("value", "low", "high"))

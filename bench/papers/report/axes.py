@@ -21,7 +21,7 @@ def label(value):
 
 
 def steps(low, high):
-    """Round numbers, about five of them, from low to high."""
+    """Returns about five round numbers from low to high."""
     raw = (high - low) / 6
     power = 10 ** math.floor(math.log10(raw))
     step = next(nice * power for nice in (1, 2, 5, 10) if nice * power >= raw)

@@ -14,7 +14,8 @@ class Table:
 
 
 def of_cells(caption, cells, rows, columns, first=""):
-    """A table of these rows, {name: row of the cells}, and columns."""
+    """Makes a table of these columns and of these rows, {name: row of the
+    cells}."""
     return Table(caption, (first, *columns), [
         [name, *(cells.get(row, column).text() for column in columns)]
         for name, row in rows.items()])
@@ -25,8 +26,8 @@ def times(ratio):
 
 
 def beside(what, ratio, paper):
-    """A sentence on a ratio of ours and the paper's, a number or text; or []
-    without ours."""
+    """Returns a sentence that sets our ratio beside the paper's, which is a
+    number or text. [] if we have no ratio."""
     if ratio is None:
         return []
     paper = paper if isinstance(paper, str) else quotient(paper)

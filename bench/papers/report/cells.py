@@ -41,7 +41,7 @@ class Cell:
 
 
 def quotient(ratio):
-    """A small one as 1/N."""
+    """Writes a ratio; one below 0.01 is written as 1/N."""
     if 0 < ratio < SMALL:
         return f"1/{1 / ratio:.0f}"
     return report.number(ratio)
@@ -81,12 +81,13 @@ class Cells:
         return list(dict.fromkeys(row for row, _ in self.cells))
 
     def columns(self, *rows):
-        """Of these rows, or of all."""
+        """Returns the columns of these rows, or of all rows."""
         return list(dict.fromkeys(column for row, column in self.cells
                                   if not rows or row in rows))
 
     def ratio(self, over, under):
-        """Of two (row, column), or None."""
+        """Returns the ratio of two cells, each named by (row, column), or
+        None."""
         over, under = self.get(*over), self.get(*under)
         if over.value is None or not under.value or not all(under.bounds):
             return None
@@ -95,7 +96,7 @@ class Cells:
                      over.bounds[1] / under.bounds[0])
 
     def missing(self):
-        """{why: [cell...]} of the cells without a value."""
+        """Returns {why: [cell...]} for the cells without a value."""
         found = {}
         for (row, column), cell in self.cells.items():
             if cell.value is None:

@@ -40,7 +40,8 @@ def cells(result):
 
 
 def is_beyond_noise(old, new):
-    """old and new: records with values."""
+    """Did the value change beyond noise? old and new are records with
+    values."""
     bounds = [one.get(key) for one in (old, new) for key in ("low", "high")]
     if None not in bounds:
         old_low, old_high, new_low, new_high = bounds

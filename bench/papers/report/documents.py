@@ -123,7 +123,7 @@ def usable(source):
 
 
 def elapsed(source):
-    """Elapsed time relative to plain I/O."""
+    """Makes the table of the elapsed time relative to plain I/O."""
     cells = source.cells("ptl-n")
     rows = []
     for key, each in ptl_n.units(cells).items():
@@ -246,8 +246,8 @@ FIGURES = {
 
 
 def missing(name, result):
-    """{experiment: why it has no value} of those that the figure is made
-    of."""
+    """Returns {experiment: why it has no value} for the experiments that the
+    figure is made of."""
     source = Source(result)
     return {experiment: source.why(experiment)
             for experiment in FIGURES[name][0]

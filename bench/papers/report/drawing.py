@@ -6,7 +6,7 @@
     drawing.line([(0, 0), (10, 5)], nr=3)
     drawing.svg(300, 200, "a title", is_alone=True)
 
-A picture that stands alone, as a file, has its style inside. The page has it
+A picture that is a file of its own has its style inside. The page has the style
 once, for all pictures.
 """
 

@@ -59,7 +59,8 @@ KNOWN = (
 
 
 def found():
-    """Those that exist. A new one that KNOWN lacks runs with its defaults."""
+    """Returns the experiments that exist. One that KNOWN lacks runs with its
+    defaults."""
     here = {script.parent.name for script in PAPERS.glob("*/run.py")}
     known = [e for e in KNOWN if e.name in here]
     new = sorted(here - {e.name for e in KNOWN})

@@ -114,7 +114,7 @@ def spread(name, records):
 
 
 def missing(cells):
-    """The cells without a value, by reason."""
+    """Returns the cells without a value, by reason, as HTML."""
     found = cells.missing()
     if not found:
         return ""
@@ -165,7 +165,8 @@ def notices(result):
 
 
 def names(result):
-    """The experiments in the page's order, those without a section last."""
+    """Returns the experiments in the page's order. Those without a section are
+    last."""
     there = {one.get("experiment") for one in result.get("records", ())}
     there |= set(result.get("missing", {}))
     return [*SECTIONS, *sorted(there - set(SECTIONS) - {None})]

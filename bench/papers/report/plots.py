@@ -38,7 +38,7 @@ class Plot:
         return (x > 0 or not self.log_x) and (y > 0 or not self.log_y)
 
     def points(self):
-        """{label: [(x, y)...]} of those that can be drawn."""
+        """Returns {label: [(x, y)...]} of the points that can be drawn."""
         found = {label: [point for point in each if self.is_drawn(point)]
                  for label, each in self.series.items()}
         return {label: each for label, each in found.items() if each}
@@ -58,7 +58,7 @@ class Bars:
     base: float = 0
 
     def rows(self):
-        """{label: {row: value}} of those that can be drawn."""
+        """Returns {label: {row: value}} of the values that can be drawn."""
         return {label: {row: value for row, value in each.items()
                         if value > 0 or not self.log_x}
                 for label, each in self.series.items()}

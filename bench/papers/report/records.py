@@ -29,7 +29,8 @@ def interval(samples):
 
 
 def under(found, *keys):
-    """found[key][key]..., or {} where one is missing or null."""
+    """Returns found[key][key]..., or {} where a key is missing or its value
+    null."""
     for key in keys:
         found = found.get(key) if isinstance(found, dict) else None
     return {} if found is None else found
@@ -125,7 +126,7 @@ def tsp_locks(data, out, pairs, cities, variant, row):
 
 
 def ring_left_out(data, vps):
-    """{way: why} of the ways that the experiment does not try."""
+    """Returns {way: why} for the ways that the experiment does not try."""
     found = {}
     if "go" in data and data["go"] is None:
         found["Go channels"] = "no Go compiler was found"

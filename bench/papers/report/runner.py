@@ -41,7 +41,8 @@ def read(path):
 
 
 def kept(folder, name, options, library):
-    """The state of a result that need not be made again, or None."""
+    """Returns the state of a result if the result need not be made again, else
+    None."""
     state = read(state_path(folder, name))
     if state is None or read(result_path(folder, name)) is None:
         return None
@@ -56,8 +57,8 @@ def clock(seconds):
 
 
 class Estimate:
-    """The time left. The time that experiments took so far beside the guess
-    corrects the guesses for the rest."""
+    """Estimates the time that is left. The times of the experiments so far,
+    compared with their guesses, correct the guesses for the rest."""
 
     def __init__(self, guesses):
         self.left = dict(guesses)
@@ -68,14 +69,16 @@ class Estimate:
         self.taken += seconds
 
     def factor(self):
-        """The guesses are for another machine, but not for another one of
-        each experiment: one that was far off says little of the rest."""
+        """Returns how many times longer than guessed an experiment takes on
+        this machine. The factor is limited, since one experiment with a guess
+        that was far off says little of the rest."""
         if not self.guessed:
             return 1.0
         return min(3.0, max(0.5, self.taken / self.guessed))
 
     def seconds(self, running=None, since=0.0):
-        """With `running` for `since` seconds already."""
+        """Returns the seconds left; the experiment `running` began `since`
+        seconds ago."""
         left = {name: guess * self.factor()
                 for name, guess in self.left.items()}
         if running in left:

@@ -113,7 +113,7 @@ def cell(row, impossible, failed, way):
 
 
 class Ring:
-    """All ways with one number of VPs."""
+    """Measures all ways with one number of VPs."""
 
     def __init__(self, sides, options, vps):
         self.sides, self.options, self.vps = sides, options, vps

@@ -31,7 +31,7 @@ def turned(table, names):
 
 
 def lock_panels(locks):
-    """{title: lines} of the table with the most locks for each city."""
+    """Returns {title: lines} for the table with the most locks per city."""
     if not locks.milliseconds:
         return {}
     pairs = max(locks.milliseconds)

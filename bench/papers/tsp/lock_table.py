@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The salesman with each kind of lock, and with more of them: as many pairs of
-lock and unlock as wanted for each city that a thread visits.
-"""
+"""The salesman with each kind of lock, and with more locking: for each city
+that a thread visits, it locks and unlocks as many times as the option says."""
 
 import functools
 import statistics

@@ -21,7 +21,7 @@ COLUMNS = {MIPS: (4, 5), X86: (2, 3)}
 
 
 def there(cells):
-    """The machines that have a value."""
+    """Returns the machines for which there is a value."""
     return [machine for machine in machines.ALL
             if any(cells.has(f"{machine.name}, {row.name}", side)
                    for row in rows.ROWS for side in SIDES)]
@@ -99,7 +99,7 @@ def systems_table(cells):
 
 
 def difference(cells, over, under, ending):
-    """Of two (row, side), or None."""
+    """Returns the ratio of two cells, each given as (row, side), or None."""
     a, b = (cells.get(f"{row}{ending}", side).value
             for row, side in (over, under))
     return None if a is None or b is None else a - b
@@ -141,7 +141,8 @@ def register_found(cells):
 
 
 def switch_found(cells):
-    """The same on x86-64, by the two ways to set the register."""
+    """Compares this machine with emulated x86-64, by the two ways to set the
+    register."""
     lines = []
     for machine in (HERE, X86):
         for one, other, what in (

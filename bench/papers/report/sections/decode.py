@@ -28,7 +28,7 @@ def hidden_row(row):
 
 
 def threads(cells, row):
-    """The sides with two threads."""
+    """Returns the sides with two threads."""
     return [side for side in cells.columns(row)
             if side not in (READ, DECODE, PLAIN)]
 

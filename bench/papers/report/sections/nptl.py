@@ -58,8 +58,8 @@ def our_table(cells, cpus):
 
 
 def witness_tables(cells):
-    """The model beside dietlibc, in one program: times and system calls. In a
-    list, which is empty for a result from before it."""
+    """Compares the model with dietlibc in one program: times and system calls.
+    Returns a list, which is empty for a result that has no such rows."""
     rows = []
     for row in cells.rows():
         if not row.startswith(WITNESS) or row.endswith(WITNESS_CALLS):

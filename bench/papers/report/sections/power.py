@@ -27,7 +27,7 @@ def name(case, vps, figure):
 
 
 def agents(cells, case, vps):
-    """The numbers of agents for which there is a figure."""
+    """Returns the numbers of agents for which there is a figure."""
     return sorted(int(column)
                   for column in cells.columns(name(case, vps, "latency"))
                   if column.isdigit()

@@ -16,7 +16,7 @@ SIDES = ("plain", "native", "weft uring", *OURS)
 
 
 def units(cells):
-    """{(place, operation, cache): [KiB...]}"""
+    """Returns {(place, operation, cache): [KiB...]}."""
     found = {}
     for row in cells.rows():
         match = ROW.match(row)

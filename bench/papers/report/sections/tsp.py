@@ -21,8 +21,8 @@ def cities_of(cells):
 
 
 def gain_from(cells, cities, threads):
-    """The least number of cities from which on threads are faster than none,
-    surely, or None."""
+    """Returns the least number of cities from which on threads are surely
+    faster than none, or None."""
     least = None
     for nr, row in cities.items():
         ratio = cells.ratio((row, threads), (row, NO))
