@@ -72,8 +72,10 @@ static const char *const runtime_libraries[] = {
 	"libc.", "libpthread.", "libstdc++.", "libc++.", "libm.", "ld-linux",
 };
 
-/* For each kind of evidence the first call that gave it. The program's own
- * calls are read first, so they come before those of its libraries. */
+/*
+ * The first call that gave each kind of evidence. The program's own calls are
+ * read first, so they come before those of its libraries.
+ */
 static const char *shown[NR_EVIDENCE];
 
 /* The library that creates threads, "" if the program itself does. Many

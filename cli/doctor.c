@@ -24,7 +24,7 @@
 #include "system.h"
 #include "target.h"
 
-/* With a program: whether it can run on weft. */
+/* The exit statuses with a program: it can run on weft, or cannot. */
 enum { CAN_RUN = 0, CANNOT_RUN = 1 };
 
 static void row(const char *name, const char *text)

@@ -36,7 +36,7 @@ static const void *at(const struct image *im, uint64_t offset, uint64_t size)
 	return is_within(im, offset, size) ? im->bytes + offset : NULL;
 }
 
-/* The same for a table, which linkers align to 8 bytes. */
+/* Returns a table at the offset, or NULL. Linkers align tables to 8 bytes. */
 static const void *table_at(const struct image *im, uint64_t offset,
 			    uint64_t size)
 {
@@ -86,7 +86,7 @@ static const Elf64_Dyn *dynamic_section(const struct image *im, size_t *ret_nr)
 	return dyn;
 }
 
-/* For a file without a loader: true if it is a library, false if a program. */
+/* Is the file, which names no loader, a library? If not, it is a program. */
 static bool is_library(const struct image *im)
 {
 	size_t nr;
@@ -189,7 +189,7 @@ static const char *find_note_in(const struct image *im, const Elf64_Phdr *p,
 	return NULL;
 }
 
-/* The same for all segments of the file. Stripped files keep their notes. */
+/* Searches the notes of all segments. Stripped files keep their notes. */
 static const char *find_note(const struct image *im, const struct owner *owner,
 			     size_t *ret_size)
 {

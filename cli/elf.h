@@ -41,7 +41,10 @@ void wf_elf_read(const void *bytes, size_t size, struct wf_elf *ret_elf);
 void wf_elf_imports(const void *bytes, size_t size,
 		    void (*visit)(const char *name, void *arg), void *arg);
 
-/* The same for its RUNPATH and RPATH, each a list of folders with colons. */
+/*
+ * Calls visit for its RUNPATH and its RPATH, each a list of folders with
+ * colons.
+ */
 void wf_elf_runpaths(const void *bytes, size_t size,
 		     void (*visit)(const char *folders, void *arg), void *arg);
 

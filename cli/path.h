@@ -30,8 +30,8 @@ int wf_path_check(const char *label, const char *path, struct stat *ret_st);
 int wf_path_explain(const char *label, int err);
 
 /*
- * The same as wf_path_find without a message. Returns 0 or a positive error
- * number.
+ * Finds the program as wf_path_find does, without a message. Returns 0 or a
+ * positive error number.
  */
 int wf_path_search(const char *program, char ret_path[PATH_MAX]);
 

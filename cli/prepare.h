@@ -13,7 +13,7 @@
 
 #include <limits.h>
 
-/* Not an exit status: the user has asked for help. */
+/* A result that is no exit status: the user has asked for help. */
 #define WF_PREPARE_HELP (-1)
 
 struct wf_prepared {

@@ -175,7 +175,7 @@ static void step_pipe(struct member *m)
 	exchange(partner(m)->pipe[1], m->pipe[0]);
 }
 
-/* Here the peer is another process. */
+/* Exchanges a byte with another process. */
 static void step_socket(struct member *m)
 {
 	exchange(m->socket[0], m->socket[0]);

@@ -62,8 +62,8 @@ def started(words, **more):
 
 
 def program(prefix, name, *words, **more):
-    """The same on a side. If the command is not found, the program is missing
-    and not weft."""
+    """Runs a command on a side. If the command is not found, the program is
+    missing and not weft."""
     if shutil.which(name) is None:
         return measure.Result(impossible=f"no '{name}' is installed")
     return started([*prefix, name, *words], **more)

@@ -76,7 +76,7 @@ def plot(parts):
 
 
 def figure(name, saved):
-    """Its blocks; raises KeyError for another name."""
+    """Returns the figure's blocks; raises KeyError for another name."""
     parts = saved.get("parts", {})
     if name == PLOT:
         return plot(parts)

@@ -52,7 +52,7 @@ FIGURES = {"requests": "requests/s", "server_us": "server CPU us",
            "system_us": "in the kernel", "client_us": "client CPU us",
            "server_cpus": "server CPUs",
            "idle_cpus": "idle CPUs", "other_cpus": "others' CPUs"}
-# From this share of all CPUs on the machine is the limit.
+# The machine is the limit if more than this share of all CPUs is in use.
 BUSY = 0.95
 
 

@@ -175,7 +175,7 @@ class Gunicorn(Web):
 
 
 class Django(Gunicorn):
-    """The same page by Django, in gunicorn."""
+    """Django in gunicorn: the same page as Gunicorn's."""
     modules = ("gunicorn", "django")
     page = "pages:django()"
 

@@ -36,9 +36,9 @@ struct weft_runtime_functions {
 const struct weft_runtime_functions *weft_runtime(void);
 
 /*
- * For waits of libweft-api.a that poll before they sleep. Runs runnable threads
- * that wait often, then the caller again in its turn. Returns 0 if there are
- * none, or no runtime.
+ * Runs runnable threads that wait often, then the caller again in its turn.
+ * Waits of libweft-api.a that poll before they sleep call it. Returns 0 if
+ * there are no such threads, or no runtime.
  */
 int weft_let_others(void);
 /*

@@ -108,9 +108,9 @@ struct weft_word {
 };
 
 /*
- * The same for nr words, 1 to WEFT_WORDS_MAX: waits until one of them has
- * changed. Stores the index of the first changed word in *ret_index, which may
- * be NULL; with EFAULT the index of the faulting word. If one word has
+ * Waits in the same way for nr words, 1 to WEFT_WORDS_MAX, until one of them
+ * has changed. Stores the index of the first changed word in *ret_index, which
+ * may be NULL; with EFAULT the index of the faulting word. If one word has
  * WEFT_WORD_POLLED, that applies to all.
  */
 enum { WEFT_WORDS_MAX = 1024 };

@@ -26,7 +26,7 @@
 	WF_EXPORT ret name(__VA_ARGS__); \
 	WF_EXPORT ret name(__VA_ARGS__)
 
-/* For a function with nothing but its fast path inline. */
+/* Defines a function that has nothing but its fast path inline. */
 #define WF_API_FAST(ret, name, ...)                     \
 	WF_EXPORT ret name(__VA_ARGS__) WF_PREEMPTIBLE; \
 	WF_EXPORT ret name(__VA_ARGS__)

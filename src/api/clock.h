@@ -12,7 +12,7 @@
 
 #include "sched/thread.h"
 
-/* As clock_gettime(2) and getrusage(2): return 0 or -Exxx. */
+/* Do what clock_gettime(2) and getrusage(2) do. Return 0 or -Exxx. */
 long wf_clock_get(clockid_t clock, struct timespec *ret_time);
 long wf_clock_usage(int who, struct rusage *ret_usage);
 

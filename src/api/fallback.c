@@ -324,7 +324,10 @@ int weft_agent_set(enum weft_agent_policy policy, unsigned int agents)
 	return r != NULL ? r->agent_set(policy, agents) : ENOTSUP;
 }
 
-/* Without the runtime a thread that blocks keeps no other from running. */
+/*
+ * Does nothing: without the runtime a blocked thread keeps no other from
+ * running.
+ */
 void weft_block_begin(void)
 {
 	const struct weft_runtime_functions *r = runtime();

@@ -48,9 +48,9 @@ long wf_ids_gettid(void)
 }
 
 /*
- * For a thread of weft this only returns the id. The kernel would clear the
- * word when the carrier exits, not when the thread does. No program needs that:
- * natively the call breaks pthread_join.
+ * Returns the id of a thread of weft and does nothing else. The kernel would
+ * clear the word when the carrier exits, not when the thread does. No program
+ * needs that: natively the call breaks pthread_join.
  */
 long wf_ids_set_tid_address(long address)
 {

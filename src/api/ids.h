@@ -17,7 +17,9 @@ long wf_ids_gettid(void);
  */
 long wf_ids_gettid_by(const long *args);
 
-/* As set_tid_address(2). For a thread of weft it only returns the id. */
+/*
+ * Does what set_tid_address(2) does; for a thread of weft only returns its id.
+ */
 long wf_ids_set_tid_address(long address);
 
 /* SYS_exit: ends the calling thread. Returns if weft did not make that. */

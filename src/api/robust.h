@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 /*
- * As the system calls: return 0 or -Exxx. Another thread's list is the kernel's
- * answer. A thread of weft can set only the list that it has.
+ * Do what the system calls do. Return 0 or -Exxx. For another thread's list the
+ * kernel is asked. A thread of weft can set only the list that it has.
  */
 long wf_robust_get(long tid, uintptr_t *ret_head, size_t *ret_bytes);
 long wf_robust_set(uintptr_t head, size_t bytes);

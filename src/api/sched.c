@@ -239,7 +239,10 @@ WF_API_ALIAS(sched_getparam, __sched_getparam);
 
 /* --- by system call ------------------------------------------------------- */
 
-/* As struct sched_attr of linux/sched/types.h, which conflicts with sched.h. */
+/*
+ * The layout of struct sched_attr of linux/sched/types.h, which conflicts with
+ * sched.h.
+ */
 struct attributes {
 	uint32_t size, policy;
 	uint64_t flags;
@@ -310,7 +313,9 @@ static long set_nice(long id, const struct attributes *wanted)
 	return wf_kernel_state_syscall(SYS_setpriority, set);
 }
 
-/* With an id of no thread the kernel reads the attributes, then fails. */
+/*
+ * For an id of no thread, makes the kernel read the attributes and then fail.
+ */
 static long check_attributes(const void *attributes)
 {
 	long rc = wf_sys(SYS_sched_setattr, INT_MAX, attributes, 0);

@@ -8,7 +8,9 @@
 #ifndef WEFT_API_SCHED_H
 #define WEFT_API_SCHED_H
 
-/* As the system call nr: returns its result or -Exxx. in_runtime 0. */
+/*
+ * Does what the system call nr does: returns its result or -Exxx. in_runtime 0.
+ */
 long wf_sched_syscall(long nr, const long *args);
 
 #endif

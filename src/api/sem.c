@@ -70,7 +70,7 @@ static WF_NOINLINE int wait_first(sem_t *sem)
 	return wf_api_errno(WF_CANCEL_POINT(wf_sem_wait(sem_of(sem))));
 }
 
-/* The caller is t. */
+/* Waits for a permit. t is the caller, which is attached. */
 static WF_NOINLINE int wait(sem_t *sem, struct wf_thread *t)
 {
 	int rc;
@@ -80,7 +80,7 @@ static WF_NOINLINE int wait(sem_t *sem, struct wf_thread *t)
 	return wf_api_errno(wf_cancel_point_leave(t, rc));
 }
 
-/* If there is a permit and no cancellation request, it calls no function. */
+/* Calls no function if there is a permit and no cancellation request. */
 WF_API_FAST(int, sem_wait, sem_t *sem)
 {
 	struct wf_thread *t = wf_self;

@@ -452,7 +452,7 @@ WF_API(int, __xpg_sigpause, int sig)
 	return suspend_without(sig);
 }
 
-/* BSD's sigpause(): arg is the first 32 bits of a mask. */
+/* BSD's sigpause(): waits with a mask; arg is its first 32 bits. */
 WF_API(int, __sigpause, int arg, int is_signal)
 {
 	if (is_signal)
@@ -460,7 +460,7 @@ WF_API(int, __sigpause, int arg, int is_signal)
 	return suspend((unsigned int)arg);
 }
 
-/* BSD's, too; libc's header turns the name sigpause into X/Open's. */
+/* BSD's sigpause() as well. libc's header makes the name sigpause X/Open's. */
 WF_EXPORT int pause_of_old_programs(int mask) __asm__("sigpause");
 int pause_of_old_programs(int mask)
 {

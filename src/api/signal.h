@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* As the system calls: return 0 or -Exxx. */
+/* Do what the system calls of these names do. Return 0 or -Exxx. */
 long wf_signal_kill(long pid, long sig);
 long wf_signal_pidfd(const long *args); /* pidfd_send_signal's */
 long wf_signal_tgkill(long pid, long tid, long sig);
@@ -21,8 +21,8 @@ long wf_signal_queueinfo(long pid, long sig, const siginfo_t *info);
 long wf_signal_tgqueueinfo(long pid, long tid, long sig, const siginfo_t *info);
 
 /*
- * As rt_sigtimedwait(2). *set is the first word of a sigset_t, all that the
- * kernel has. *ret_info is memory of weft's. May block.
+ * Does what rt_sigtimedwait(2) does. *set is the first word of a sigset_t, all
+ * that the kernel has. *ret_info is memory of weft's. May block.
  */
 long wf_signal_timedwait(const uint64_t *set, siginfo_t *ret_info,
 			 const struct timespec *timeout);
@@ -34,7 +34,7 @@ long wf_signal_timedwait(const uint64_t *set, siginfo_t *ret_info,
  */
 long wf_signal_syscall(long nr, const long *a);
 
-/* As rt_sigprocmask(2): returns 0 or -Exxx. */
+/* Does what rt_sigprocmask(2) does. Returns 0 or -Exxx. */
 long wf_mask_syscall(int how, const uint64_t *set, uint64_t *ret_old,
 		     size_t bytes);
 

@@ -29,7 +29,7 @@ static inline bool wf_signalfd_is_one(int fd, uint64_t *ret_mask)
 	       wf_signalfd_find(fd, ret_mask);
 }
 
-/* As read(), with errno. `mask` is that of wf_signalfd_find. */
+/* Does what read() does, errno included. `mask` is that of wf_signalfd_find. */
 ssize_t wf_signalfd_read(int fd, uint64_t mask, void *buf, size_t bytes);
 
 #endif

@@ -77,8 +77,8 @@ WF_API(ssize_t, mq_receive, mqd_t queue, char *message, size_t bytes,
 }
 
 /*
- * At its start the monitor closes copies of all descriptors, which cancels a
- * registration. So the runtime starts first, and this waits for the monitor.
+ * Starts the runtime first, and waits for the monitor. At its start the monitor
+ * closes copies of all descriptors, and that cancels a registration.
  */
 WF_API(int, mq_notify, mqd_t queue, const struct sigevent *event)
 {

@@ -29,7 +29,9 @@ size_t wf_vformat(char *buf, size_t size, const char *fmt, va_list ap);
 /* Prints the broken invariant, the function and the thread, and aborts. */
 WF_COLD WF_NORETURN void wf_panic(const char *func, const char *what);
 
-/* In all builds: for faults that would corrupt memory or lose a thread. */
+/*
+ * Checks in all builds for faults that would corrupt memory or lose a thread.
+ */
 #define WF_CHECK(cond, what)                        \
 	do {                                        \
 		if (WF_UNLIKELY(!(cond)))           \

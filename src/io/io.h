@@ -85,7 +85,7 @@ struct wf_io_begun {
  */
 long wf_io_go_on_sending(const struct wf_io_begun *b, const struct iovec *iov,
 			 size_t nr, int flags, long n);
-/* The same for a receive with MSG_WAITALL. */
+/* Completes in the same way a receive with MSG_WAITALL that has returned n. */
 long wf_io_go_on_receiving(const struct wf_io_begun *b, void *buf, size_t bytes,
 			   int flags, long n);
 

@@ -92,7 +92,10 @@ static inline void wf_cleanup_begin(struct wf_cleanup *c,
 	wf_cleanup_begin_by(wf_cleanup_by_libc, c, take_back, arg);
 }
 
-/* The same for a call that in libc leaves nothing to take back (CLEANUP-3). */
+/*
+ * Begins a clean-up for a call that leaves nothing to take back in libc
+ * (CLEANUP-3).
+ */
 static inline void wf_cleanup_begin_own(struct wf_cleanup *c,
 					void (*take_back)(void *arg), void *arg)
 {

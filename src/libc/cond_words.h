@@ -21,7 +21,7 @@
 
 #include "base/atomic.h"
 
-/* As libc's pthread_cond_init sets them. */
+/* The flags of a condition, as libc's pthread_cond_init sets them. */
 enum wf_cond_flags {
 	WF_COND_SHARED = 1 << 0,
 	WF_COND_MONOTONIC = 1 << 1,

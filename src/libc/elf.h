@@ -31,7 +31,9 @@ struct wf_elf_object {
 bool wf_elf_find(const char *name, struct wf_elf_object *ret_object);
 /* The address of the default version of `name`, or NULL. Resolves IFUNCs. */
 void *wf_elf_lookup(const struct wf_elf_object *o, const char *name);
-/* Both in one, for a single name: object is "libc.so" or "ld-linux". */
+/*
+ * Finds an object and looks up one name in it. object: "libc.so" or "ld-linux".
+ */
 void *wf_elf_symbol(const char *object, const char *name);
 
 /*

@@ -17,12 +17,12 @@
  */
 void wf_loader_find_lock(void);
 
-/* In a fork child: frees the lock, which a lost thread may have held. */
+/* Frees the lock in a fork child: a thread that is lost may have held it. */
 void wf_loader_fork_child(void);
 
 /*
- * For callers that walk the lists. True if the object is in memory. False if
- * another thread was unloading it when the parent forked.
+ * Is the object in memory? Callers that walk the lists of objects check this.
+ * False if another thread was unloading the object when the parent forked.
  */
 bool wf_loader_has(const struct dl_phdr_info *info);
 

@@ -41,9 +41,9 @@ int wf_tcb_prepare(uintptr_t tcb, int tid, void *stack_low, size_t stack_bytes,
 void wf_tcb_renew(uintptr_t tcb, int tid, void *stack_low, size_t stack_bytes);
 
 /*
- * The same after a clean thread, on the same stack. That thread returned from
- * its start routine, had no thread-specific data, was not cancelled, and
- * wf_tcb_is_dirty was false at its end.
+ * Makes a TCB ready after a clean thread, on the same stack. That thread
+ * returned from its start routine, had no thread-specific data, was not
+ * cancelled, and wf_tcb_is_dirty was false at its end.
  */
 void wf_tcb_renew_clean(uintptr_t tcb, int tid);
 /* Prefetches the memory that wf_tcb_renew_clean and wf_tcb_is_dirty access. */

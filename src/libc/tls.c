@@ -108,7 +108,7 @@ static inline row_pair compare_rows(row_pair differ, const char *row,
 	return differ;
 }
 
-/* The same for a few rows that have no gaps, without a loop. */
+/* Compares a few rows that have no gaps, without a loop. */
 static inline row_pair compare_few(const char *rows, const struct row *known,
 				   size_t nr)
 {
@@ -140,7 +140,7 @@ static bool is_zero(row_pair pair)
 	return (pair[0] | pair[1]) == 0;
 }
 
-/* The same for a table in several pieces. */
+/* Is the table of modules, which is in several pieces, unchanged? */
 static WF_NOINLINE bool is_current_long(const struct wf_tls_cache *c)
 {
 	const char *list = *(char **)wf_libc.slotinfo_list;

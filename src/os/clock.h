@@ -21,8 +21,8 @@
 extern int (*wf_os_clock_gettime)(clockid_t, struct timespec *);
 
 /*
- * From now on clocks are read by a system call: prctl(PR_SET_TSC) keeps a
- * thread from reading the CPU's counter.
+ * Makes weft read clocks by a system call from now on. Call it when
+ * prctl(PR_SET_TSC) keeps a thread from reading the CPU's counter.
  */
 void wf_os_clock_ask_kernel(void);
 

@@ -22,7 +22,10 @@
  */
 int wf_os_futex_wait(_Atomic uint32_t *word, uint32_t expected,
 		     int64_t deadline_ns);
-/* The same with a word of the program, a set of bits, and flags of futex(2). */
+/*
+ * Sleeps in the same way on a word of the program, with a set of bits and flags
+ * of futex(2).
+ */
 int wf_os_futex_wait_bits(const void *word, int flags, uint32_t expected,
 			  uint32_t bits, int64_t deadline_ns);
 /*

@@ -69,14 +69,18 @@ int wf_os_proc_open(void);
 int wf_os_proc_open_of(int pid);
 char wf_os_thread_state(int proc, int tid);
 /*
- * The same at half the price, through a descriptor that stays open. It is for
- * the thread that had the id when it was opened: 'X' when that has ended.
+ * Read the state at half the price, through a descriptor that stays open. It is
+ * for the thread that had the id when it was opened: 'X' when that thread has
+ * ended.
  */
 int wf_os_thread_stat_open(int proc, int tid);
 char wf_os_thread_stat_state(int stat);
 /* The signals that are pending for the calling kernel thread alone. */
 uint64_t wf_os_pending_of_thread(void);
-/* The same for any kernel thread; proc as above, also of another process. */
+/*
+ * The signals that are pending for a kernel thread alone, also of another
+ * process; proc as above.
+ */
 uint64_t wf_os_pending_of(int proc, int tid);
 /* True if the thread has children that live or were not waited for, or if that
  * is not known. */
@@ -117,7 +121,7 @@ void wf_os_set_timer_slack(long ns);
 int wf_os_membarrier_register(void);
 int wf_os_membarrier(void);
 /*
- * The same barrier. Where the kernel refuses membarrier, sleeps for 1 ms
+ * Makes the same fence. Where the kernel refuses membarrier, it sleeps for 1 ms
  * instead.
  */
 void wf_os_pass_barrier(void);

@@ -111,7 +111,7 @@ void wf_os_release(void *addr, size_t bytes)
 	wf_sys(SYS_munmap, addr, bytes);
 }
 
-/* The same by a copy, where mremap is refused. */
+/* Moves memory by a copy, where mremap is refused. */
 static void *move(void *addr, size_t old_bytes, size_t new_bytes)
 {
 	void *moved = wf_os_reserve(new_bytes);

@@ -118,7 +118,7 @@ int wf_os_stderr_copy(void)
 }
 
 /*
- * For kernel threads with a descriptor table of their own, as the monitor
+ * Writes for a kernel thread with a descriptor table of its own, as the monitor
  * (monitor/private_table.h).
  */
 static void write_from_outside(const char *line, size_t len)

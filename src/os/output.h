@@ -41,13 +41,13 @@ bool wf_os_stderr_is_there(void);
 void wf_os_write_quietly(int fd, const char *bytes, size_t nr);
 
 /*
- * A copy of the program's standard error for a kernel thread with a descriptor
- * table of its own: the caller closes it. -Exxx if it is no longer the file
- * that it was at the start.
+ * Returns a copy of the program's standard error, for a kernel thread with a
+ * descriptor table of its own. The caller closes the copy. Returns -Exxx if
+ * descriptor 2 no longer names the file that it named at the start.
  */
 int wf_os_stderr_copy(void);
 
-/* The same for a line to standard error, wherever that is now. */
+/* Writes a line to standard error in the same way, wherever that is now. */
 void wf_os_log_write(const char *line, size_t len);
 
 #endif

@@ -77,7 +77,7 @@ int wf_uring_wait(struct wf_uring *ring, int64_t deadline_ns);
  * partial result. Returns -Exxx if the kernel does not cancel it.
  */
 int wf_uring_give_up(struct wf_uring *ring, uint64_t user_data);
-/* The same for all submitted requests. */
+/* Asks the kernel to complete all submitted requests early. */
 void wf_uring_cancel_all(struct wf_uring *ring);
 /*
  * True if a cancelled request that waited for a file or a word surely has no
@@ -122,7 +122,10 @@ static inline bool wf_uring_wants_enter(const struct wf_uring *ring)
 		(IORING_SQ_CQ_OVERFLOW | IORING_SQ_TASKRUN)) != 0;
 }
 
-/* The same for completions that it posts when any thread enters the ring. */
+/*
+ * True if the kernel has completions that it posts when any thread enters the
+ * ring.
+ */
 static inline bool wf_uring_has_overflow(const struct wf_uring *ring)
 {
 	return (wf_load_relaxed(ring->sq_flags) & IORING_SQ_CQ_OVERFLOW) != 0;

@@ -61,7 +61,10 @@ end_empty:
 
 #define other (1 - me)
 
-/* Not while this thread's own store there is in the buffer. */
+/*
+ * Does the other thread let this one go first? No while this thread's own store
+ * is in the buffer.
+ */
 #define may_go_first (!(buffer[me].stores??[FIRST, _]) && first == me)
 
 proctype thread(byte me)

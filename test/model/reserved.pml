@@ -77,7 +77,7 @@ inline keep()
 	fi
 }
 
-/* wf_carrier_bind; the spare is for its VP. */
+/* wf_carrier_bind: the thread binds itself, and a spare takes over its VP. */
 inline bind_itself()
 {
 	keep();

@@ -36,7 +36,7 @@ inline load_head()
 	}
 }
 
-/* On failure h and v get the present values. */
+/* Compares and swaps the head; on failure h and v get the present values. */
 inline cas_head(to)
 {
 	d_step {

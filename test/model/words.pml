@@ -214,7 +214,10 @@ proctype writer(byte me)
 #endif
 }
 
-/* It may see a half-recorded wait. With a doorbell it may never poll. */
+/*
+ * A VP that polls the word. It may read a wait that is only half recorded. With
+ * a doorbell it may never poll.
+ */
 proctype poller(byte me)
 {
 	byte state, now, holder;

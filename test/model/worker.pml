@@ -71,7 +71,10 @@ inline report_to_supervisor()
 #endif
 }
 
-/* One exchange, then the signal, unless another thread has sent it. */
+/*
+ * The worker sets the carrier's flag by one exchange, then sends the signal
+ * unless another worker has.
+ */
 inline tell_carrier()
 {
 	if

@@ -288,8 +288,8 @@ static void *lock_inheriting(void *mutex)
 }
 
 /*
- * Between processes the kernel boosts kernel threads, so each thread that locks
- * such a mutex is bound to one.
+ * Each thread that locks a process-shared mutex with inheritance is bound to a
+ * kernel thread: between processes the kernel boosts kernel threads.
  */
 TEST(shared_inheriting_mutexes_bind)
 {

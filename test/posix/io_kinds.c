@@ -112,7 +112,7 @@ TEST(fifo_takes_data_as_it_is_read)
 	thread_join(thread);
 }
 
-/* Then each page of the FIFO is in use, and poll reports it as full. */
+/* When each page of a FIFO is in use, poll reports the FIFO as full. */
 TEST(last_page_of_a_fifo_takes_more)
 {
 	static const char data[62000];

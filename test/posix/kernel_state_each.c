@@ -86,7 +86,7 @@ static long set_time_stamps(long value)
 	return prctl(PR_SET_TSC, value, 0, 0, 0);
 }
 
-/* Such a thread must not read a clock, since libc's clocks read the counter. */
+/* A thread without the counter must not read a clock: libc's clocks read it. */
 TEST(option_time_stamps)
 {
 	check_each(&(struct state){

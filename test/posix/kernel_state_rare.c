@@ -271,7 +271,10 @@ TEST(core_of_a_thread)
 	CHECK_EQ(cookie, 0);
 }
 
-/* weft refuses the call, and no other thread gets the signals. */
+/*
+ * weft refuses a descriptor that belongs to one thread, and no other thread
+ * gets its signals.
+ */
 static void *own_descriptor(void *arg)
 {
 	struct f_owner_ex owner = { F_OWNER_TID, gettid() }, before, now;

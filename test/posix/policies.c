@@ -93,7 +93,10 @@ struct attributes {
 	uint64_t times[3];
 };
 
-/* By its own id and by 0; GLib's thread pools use both. */
+/*
+ * Reads the attributes by the thread's own id and by 0; GLib's thread pools use
+ * both.
+ */
 static void *attributes_of_own(void *arg)
 {
 	const long ids[] = { 0, syscall(SYS_gettid) };

@@ -80,8 +80,8 @@ static inline void let_it_wait_for_agents(bool do_poll)
 }
 
 /*
- * One thread waits for a word of weft_word_new, one for the program's own
- * memory.
+ * Starts two waits: one thread waits for a word of weft_word_new, one for a
+ * word in the program's own memory.
  */
 static inline void two_waits(bool do_agents_poll)
 {

@@ -203,7 +203,7 @@ static void use_memory(size_t bytes, int byte)
 	free(p);
 }
 
-/* One block from the thread's cache, and one that the cache does not have. */
+/* Allocates a block from the thread's cache, and one that the cache lacks. */
 static void malloc_body(void)
 {
 	use_memory(40, 1);

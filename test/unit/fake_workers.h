@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * For the tests of I/O workers: requests to them, and in fake_workers.c the
- * functions that their code needs. Workers that are kernel threads are made by
- * libc here.
+ * Requests to I/O workers, for the tests of these. fake_workers.c has the
+ * functions that the workers' code needs. libc makes the workers that are
+ * kernel threads.
  */
 #ifndef WEFT_TEST_FAKE_SERVERS_H
 #define WEFT_TEST_FAKE_SERVERS_H

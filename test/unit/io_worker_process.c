@@ -176,8 +176,8 @@ static void calls_of_the_process_itself(void **state)
 }
 
 /*
- * If a worker died with an accepted connection, its peer would wait; so no
- * process accepts.
+ * No process accepts connections: if a worker died with an accepted connection,
+ * the connection's peer would wait for ever.
  */
 static void connections_are_not_lost(void **state)
 {

@@ -152,7 +152,7 @@ static void test_real(void **state)
 		assert_non_null(wf_elf_symbol("libc.so", names[i]));
 }
 
-/* It may run when malloc and the loader cannot. */
+/* The lookup takes no memory: it may run when malloc and the loader cannot. */
 static void test_takes_no_memory(void **state)
 {
 	struct mallinfo2 before = mallinfo2(), after;

@@ -331,7 +331,7 @@ static void test_trim(void **state)
 	memset(low, 1, (size_t)(top - low));
 }
 
-/* Such a slot has only TLS and TCB; the caller's stack must not be trimmed. */
+/* A slot for a user's stack has only TLS and TCB; that stack is not trimmed. */
 static void test_trim_without_stack(void **state)
 {
 	struct wf_slot s = map(wf_slot_class_get(0, 0));

@@ -67,7 +67,10 @@ static void test_forget(void **state)
 	wf_os_release(p, 3 * WF_PAGE);
 }
 
-/* With and without mlockall, for which the kernel needs another call. */
+/*
+ * A guard faults with and without mlockall, for which the kernel needs another
+ * call.
+ */
 static void test_guard(void **state)
 {
 	char *p = wf_os_reserve(3 * WF_PAGE);

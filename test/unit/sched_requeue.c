@@ -139,7 +139,9 @@ static void test_several(void **state)
 		assert_ptr_equal(next_of(vp), t[i]);
 }
 
-/* Beside a computing thread: the monitor preempts it at once. */
+/*
+ * If the VP runs a computing thread, the monitor preempts that thread at once.
+ */
 static void test_beside_a_computing_thread(void **state)
 {
 	struct wf_vp *vp = begin(2, false);

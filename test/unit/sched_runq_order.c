@@ -78,7 +78,7 @@ static void test_computing_thread(void **state)
 		check_turns(nr, machine_cpu_bound, seed);
 }
 
-/* The same for threads that are preempted only by --preempt-every. */
+/* The order of threads that are preempted only by --preempt-every. */
 static void test_others(void **state)
 {
 	uint64_t seed = test_seed();

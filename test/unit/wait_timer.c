@@ -263,8 +263,8 @@ static void test_not_set(void **state)
 }
 
 /*
- * Without a watcher each wait for such a time checks the clock; the first one
- * asks for a watcher.
+ * If no watcher notices changes of CLOCK_REALTIME, each wait until a time of
+ * that clock checks the clock. The first such wait asks for a watcher.
  */
 static void test_unwatched(void **state)
 {

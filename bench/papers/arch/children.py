@@ -15,7 +15,7 @@ import threading
 
 
 class Closed(Exception):
-    """No process starts any more."""
+    """The folder's run was interrupted: no process starts any more."""
 
 
 class Children:

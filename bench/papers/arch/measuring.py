@@ -18,7 +18,8 @@ IMPOSSIBLE = 77
 NO_TIME = "no time was left for it"
 # Numbers of operations of the two runs; the difference of their counts is used.
 OPS = (200, 600)
-# For a call of about ten instructions: one timer interrupt costs thousands.
+# The same for a call of about ten instructions: one timer interrupt costs
+# thousands of instructions.
 MANY_OPS = 50000
 # How often a machine is started again after a program that did not end.
 MOST_STARTS = 3

@@ -17,7 +17,7 @@ SET_CALL = f"set the {REGISTER}, system call"
 CALL = "system call getppid"
 SWITCH = "user-level switch, instruction"
 SWITCH_CALL = "user-level switch, system call"
-# One operation is a creation, an end and a join.
+# A row in which one operation is a creation, an end and a join.
 CREATE_JOIN = "create and join"
 
 

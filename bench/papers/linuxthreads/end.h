@@ -10,8 +10,8 @@
 struct lt_thread;
 
 /*
- * In the manager: `from` has called exit(status). `alive` is the list of all
- * threads, linked by next_alive.
+ * In the manager, ends the program because `from` has called exit(status).
+ * `alive` is the list of all threads, linked by next_alive.
  */
 void lt_end_by_exit(struct lt_thread *from, int status, struct lt_thread *alive)
 	__attribute__((noreturn));

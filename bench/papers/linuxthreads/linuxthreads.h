@@ -96,7 +96,10 @@ struct lt_thread {
 	pthread_t created;
 };
 
-/* By index, which is a thread's id modulo LT_MAX_THREADS. */
+/*
+ * The entry of a thread in the table; the index is its id modulo
+ * LT_MAX_THREADS.
+ */
 struct lt_handle {
 	struct lt_lock lock;
 	struct lt_thread *thread; /* protected by the lock */

@@ -24,7 +24,7 @@ int lt_memory_start(void);
  * the stack ends below the descriptor. NULL if there is no memory. */
 struct lt_thread *lt_memory_new(unsigned int index);
 
-/* Not while the thread's process exists. */
+/* Frees the stack. The thread's process must have ended. */
 void lt_memory_free(unsigned int index);
 
 /* Where libc expects the thread's number. */

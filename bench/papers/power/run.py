@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT))
 from bench.lib import measure, report, sides as lib_sides  # noqa: E402
 
 THREADS = 5
-# From often to hardly ever.
+# The pauses between two changes of the word, from often to hardly ever.
 PAUSES_US = (15, 100, 1000, 10000, 200000)
 # Short cases have this many times the runs: a hand-over between CPUs takes 100
 # or 150 ns, and which one differs between processes.

@@ -7,7 +7,7 @@ from bench.lib import report
 
 # A cell without an interval counts as changed beyond this.
 LEAST = 0.1
-# The same for counts, such as system calls of an operation.
+# A count, such as system calls of an operation, has changed beyond this.
 LEAST_COUNT = 0.05
 TIMES = ("ns", "us", "ms")
 MACHINE = ("cpu", "cpus", "kernel", "libc", "compiler", "is_quick")

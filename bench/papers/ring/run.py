@@ -45,7 +45,7 @@ HEADS = {"condition variables": "conds", "agent + signal": "agent+sig",
 TARGETS = {(5, 1, "words"): 25, (5, 1, "semaphores"): 35,
            (1000, 1, "words"): 20, (1000, 1, "semaphores"): 40,
            (5, 2, "semaphores"): 110}
-# With one VP: 100,000 threads may be this many times as slow as 5.
+# The target with one VP: 100,000 threads may be this many times as slow as 5.
 FEW, MANY, MANY_SLOWER = 5, 100000, 4
 WIDTH = 10
 

@@ -50,7 +50,10 @@ static struct list *list_of(const DIR *dir)
 	return NULL;
 }
 
-/* Enters a stream. If all entries are in use, it shows the kernel's list. */
+/*
+ * Adds a stream to `lists`. If all entries are in use, the stream shows the
+ * kernel's list.
+ */
 static void add(DIR *dir)
 {
 	for (int i = 0; i < MAX_LISTS; i++) {

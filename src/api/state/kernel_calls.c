@@ -53,7 +53,7 @@ static enum wf_effect always(const long *a)
 	return WF_EFFECT_INHERITED;
 }
 
-/* With -1 these calls only return the present value. */
+/* The effect of calls that only return the present value if they get -1. */
 static enum wf_effect unless_asking(const long *a)
 {
 	return (int)a[0] != -1 ? WF_EFFECT_INHERITED : WF_EFFECT_NONE;

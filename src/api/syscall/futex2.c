@@ -42,7 +42,10 @@ static long call_kernel(long nr, const long *a)
 	return wf_syscall6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
-/* With invalid flags a kernel that has the call returns -EINVAL at once. */
+/*
+ * Does the kernel have the calls? With invalid flags it returns -EINVAL at
+ * once.
+ */
 static bool is_there(void)
 {
 	return wf_sys(NR_WAKE, 0, 0, 0, -1) != -ENOSYS;

@@ -20,8 +20,8 @@ void wf_context_over(ucontext_t *link);
 void wf_context_end(void);
 
 /*
- * As makecontext, with nr arguments. uc_link is stored above the arguments on
- * the context's stack, and rbx points to it.
+ * Does what makecontext does, with nr arguments. uc_link is stored above the
+ * arguments on the context's stack, and rbx points to it.
  */
 static inline void wf_context_make(ucontext_t *uc, void (*start)(void),
 				   const long *args, size_t nr)

@@ -33,7 +33,10 @@ int wf_attempt_always(const struct wf_request *r)
 		     (POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM));
 }
 
-/* With MSG_WAITALL: -EAGAIN until all bytes are there, or no more will come. */
+/*
+ * Receives. With MSG_WAITALL it returns -EAGAIN until all bytes have come, or
+ * no more will.
+ */
 static int receive(struct wf_request *r, int fd)
 {
 	uint32_t done = (uint32_t)r->nr_bytes;

@@ -11,7 +11,10 @@
 #include "io/backend/request.h"
 #include "sched/vp.h"
 
-/* At start and after fork. Returns 0; or -ENOMEM, and no VP gets a ring. */
+/*
+ * Call it at start and after fork. Returns 0; or -ENOMEM, and no VP gets a
+ * ring.
+ */
 int wf_ring_start(void);
 /*
  * Makes the ring of vp if there is none yet. The caller is the owner of vp.

@@ -60,7 +60,7 @@ static void submit_named(struct wf_vp_io *io, unsigned int first,
 }
 
 /*
- * Only entries that name the numbers are submitted: programs close files often,
+ * Submits only the entries that name the numbers: programs close files often,
  * and other requests wait for their time (IO_RING-5).
  */
 void wf_ring_flush(unsigned int first, unsigned int last)

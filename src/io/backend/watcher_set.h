@@ -78,7 +78,10 @@ int wf_watcher_set_fd(void);
 int wf_watcher_set_make(void);
 void wf_watcher_set_publish(int fd);
 
-/* As wf_ring_first_private and wf_ring_make_way. */
+/*
+ * These do for the watcher's set what wf_ring_first_private and
+ * wf_ring_make_way do for rings.
+ */
 unsigned int wf_watcher_set_first_private(unsigned int first);
 bool wf_watcher_set_make_way(int fd);
 

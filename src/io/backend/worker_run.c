@@ -159,7 +159,7 @@ static void on_end(int sig)
 {
 }
 
-/* Without SA_RESTART, so that the signal ends calls. */
+/* The handler has no SA_RESTART, so that the signal ends calls. */
 void wf_worker_set_action(void)
 {
 	struct {

@@ -14,7 +14,7 @@
 
 #include "io/backend/call.h"
 
-/* At the file's own position. The file is no stream. */
+/* Read and write at the file's own position. The file is no stream. */
 long wf_io_file_readv(int fd, const struct iovec *iov, int nr);
 long wf_io_file_writev(int fd, const struct iovec *iov, int nr);
 

@@ -18,9 +18,9 @@
 bool wf_io_can_wait_futex(void);
 
 /*
- * The same for a thread that is about to wait: also makes its VP's ring, or
- * checks that a worker is free. The answer is void if the thread's VP changes
- * or other threads take the last workers. in_runtime 0.
+ * Can the calling thread, which is about to wait, do so without holding a VP?
+ * Makes its VP's ring, or checks that a worker is free. The answer is void if
+ * the thread's VP changes or other threads take the last workers. in_runtime 0.
  */
 bool wf_io_will_wait_futex(void);
 

@@ -61,9 +61,10 @@ int wf_poll_in_kernel(const struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 		      uint32_t nr_handlers);
 
 /*
- * The same for any other system call. If wf_poll_begin_kernel returns true, the
- * caller makes its call with `timeout` and `mask` of *k. If it returns false, a
- * handler has run and errno is EINTR. n is the result of the call.
+ * Waits in any other system call while other threads run on the VP. If
+ * wf_poll_begin_kernel returns true, the caller makes its call with `timeout`
+ * and `mask` of *k. If it returns false, a handler has run and errno is EINTR.
+ * n is the result of the call.
  *
  * Signals are blocked until the call itself opens them: a handler that ran just
  * before the call would not end it.
@@ -79,7 +80,7 @@ int wf_poll_end_kernel(const struct wf_poll_kernel_wait *k, int n,
 		       uint32_t nr_handlers);
 
 /*
- * One wait for a few descriptors. *nr_waits counts the waits of one call.
+ * Waits once for a few descriptors. *nr_waits counts the waits of one call.
  * Returns as wf_request_run_any, or -E2BIG if requests cannot wait for these
  * descriptors.
  */
@@ -97,7 +98,7 @@ int wf_poll_few(const struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
  */
 bool wf_poll_has_own_carrier(nfds_t nr);
 
-/* One wait by an epoll set. Returns as wf_many_wait, or -Exxx. */
+/* Waits once, by an epoll set. Returns as wf_many_wait, or -Exxx. */
 int wf_poll_many(struct wf_many *m, int64_t deadline_ns, uint32_t nr_handlers);
 
 #endif

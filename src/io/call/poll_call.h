@@ -24,8 +24,8 @@
 int wf_poll_call_list(struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 		      uint32_t nr_handlers);
 /*
- * The same for pselect6. The call reads and writes the sets, each of which may
- * be NULL.
+ * Makes pselect6 as wf_poll_call_list makes ppoll. The call reads and writes
+ * the sets, each of which may be NULL.
  */
 int wf_poll_call_sets(int nr, char *const sets[3], int64_t deadline_ns,
 		      uint32_t nr_handlers);

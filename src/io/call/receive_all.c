@@ -125,8 +125,8 @@ static long recv_more(struct wf_pinned_call *h, char *buf, size_t bytes,
 }
 
 /*
- * If the socket queues reports, poll reports each of them as an error. Then the
- * request waits by the receive itself.
+ * Waits for the rest by the receive itself. This is for a socket that queues
+ * reports: poll reports each of them as an error.
  */
 static long recv_rest_at_once(int fd, char *buf, size_t bytes, int flags,
 			      long n, uint32_t generation)

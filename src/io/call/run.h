@@ -129,7 +129,7 @@ static inline uint32_t wf_io_dry_hint(int fd)
 	return 2 * (uint32_t)fd + 1;
 }
 
-/* No call reads or writes more: the kernel's MAX_RW_COUNT. */
+/* The most bytes that one call reads or writes: the kernel's MAX_RW_COUNT. */
 #define WF_IO_MOST_BYTES ((size_t)0x7ffff000)
 
 /* Returns the bytes of all parts, at most as many as one call moves. */

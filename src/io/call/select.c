@@ -155,7 +155,7 @@ static int select_in_kernel(struct selection *s, int64_t deadline_ns,
 }
 
 /*
- * One wait. Returns the result of the call, with its sets in the copies; 0:
+ * Waits once. Returns the result of the call, with its sets in the copies; 0:
  * check again.
  */
 static int wait_any(struct selection *s, int64_t deadline_ns,

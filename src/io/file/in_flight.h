@@ -27,7 +27,7 @@ struct wf_in_flight_row {
 	uint32_t by;
 };
 
-/* It is not known which carrier has handed the request over. */
+/* Stands for a carrier that is not known. */
 #define WF_IN_FLIGHT_UNKNOWN UINT32_MAX
 
 struct wf_in_flight {

@@ -46,7 +46,7 @@ struct wf_path_latency {
 /* Number of names in the cache. */
 extern _Atomic uint32_t wf_path_latency_nr;
 
-/* As wf_path_latency_find. Reads the path, which must be readable. */
+/* Does what wf_path_latency_find does. The path must be readable. */
 struct wf_path_latency wf_path_latency_find_slow(int dirfd, const char *path);
 
 /*

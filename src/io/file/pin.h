@@ -54,9 +54,9 @@ int wf_pin_call_begin(struct wf_pin *h);
 void wf_pin_call_end(struct wf_pin *h);
 
 /*
- * After wf_pin_end, in the runtime: closes the duplicate if a handler is about
- * to run, since the handler may not return. The wait then continues with the
- * number, as when the kernel restarts a call.
+ * Closes the duplicate if a handler is about to run, since the handler may not
+ * return. The wait then continues with the number, as when the kernel restarts
+ * a call. Call it after wf_pin_end, in the runtime.
  */
 void wf_pin_release_for_handler(struct wf_pin *h);
 

@@ -7,7 +7,7 @@ from bench.papers.report.sections import (arch, decode, locks, nptl, peers,
                                            power, priorities, ptl_n, ring,
                                            tsp)
 
-# In the papers' order.
+# The sections in the papers' order.
 SECTIONS = {"ptl-n": ptl_n.section, "decode": decode.section,
             "priorities": priorities.section, "locks": locks.section,
             "tsp": tsp.section, "nptl": nptl.section, "arch": arch.section,

@@ -65,7 +65,8 @@ def by_agents(cells, all_cases, figure, unit):
 
 
 def trade(cells, vps, cases):
-    """From the point without agents to that with the most, a curve each."""
+    """Returns a curve for each case, from the point without agents to that with
+    the most."""
     series, dashed = {}, {}
     for case in cases:
         rows = [name(case, vps, figure) for figure in ("cpu", "latency")]
