@@ -85,8 +85,7 @@ static const char *try_library(void)
 	if (wf_path_find("true", path) != 0)
 		return "not looked for: there is no true(1) to load it into";
 	/*
-	 * Not a pipe, which takes two descriptors: the limit may leave only
-	 * one.
+	 * A pipe would take two descriptors, and the limit may leave only one.
 	 */
 	said = memfd_create("weft doctor", MFD_CLOEXEC);
 	if (said < 0)

@@ -123,7 +123,7 @@ static void visit_entry(const char *entry, size_t len, const struct visitor *v)
 
 		if (len < origin || strncmp(entry, origins[i], origin) != 0)
 			continue;
-		/* Not the program's folder itself, which may be /usr/bin. */
+		/* Skips the program's folder itself, which may be /usr/bin. */
 		if (len == origin)
 			return;
 		if (asprintf(&folder, "%s%.*s", v->origin, (int)(len - origin),

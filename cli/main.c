@@ -29,7 +29,7 @@ int wf_complain(int status, const char *fmt, ...)
 		if (iscntrl((unsigned char)*c))
 			*c = '?';
 	strcat(line, "\n");
-	/* Not by fprintf, which takes a large buffer off the stack. */
+	/* fprintf would take a large buffer off the stack. */
 	fputs(line, stderr);
 	return status;
 }

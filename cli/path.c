@@ -34,8 +34,8 @@ static int can_execute(const char *path, struct stat *ret_st)
 		return S_ISDIR(ret_st->st_mode) ? EISDIR : NOT_A_FILE;
 	err = wf_sys(SYS_faccessat2, AT_FDCWD, path, X_OK, AT_EACCESS);
 	/*
-	 * For kernels before 5.8. A command with other effective ids is refused
-	 * anyway.
+	 * Kernels before 5.8 lack faccessat2. A command with other effective
+	 * ids is refused anyway.
 	 */
 	if (err == -ENOSYS)
 		err = wf_sys(SYS_faccessat, AT_FDCWD, path, X_OK);

@@ -41,7 +41,8 @@ def mirror():
 
 
 class Packages:
-    """`architecture`: Debian's name of a CPU, or None for this machine's."""
+    """The packages of a suite. `architecture`: Debian's name of a CPU, or None
+    for this machine's."""
 
     def __init__(self, folder, suite, architecture=None):
         self.folder, self.suite = folder, suite

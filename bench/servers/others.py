@@ -14,7 +14,7 @@ from bench.servers.servers import MOST_CONNECTIONS, PYTHON, Failed, Server, \
 
 
 class Redis(Server):
-    """Two threads that read and write, over a Unix socket."""
+    """Redis with two threads that read and write, over a Unix socket."""
     programs = ("redis-server", "redis-benchmark")
     loads = {"get": "get", "set": "set"}
     REQUESTS_PER_SECOND = 30000

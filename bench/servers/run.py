@@ -140,8 +140,8 @@ def threads_made(folder):
 
 @contextlib.contextmanager
 def all_sides(kind, options, ret_made):
-    """{side: its server}; the servers run. When they have ended, `ret_made`
-    has {side: threads made} of those on weft."""
+    """Runs the servers of all sides and yields {side: its server}. When they
+    have ended, `ret_made` has {side: threads made} of the sides on weft."""
     with tempfile.TemporaryDirectory(prefix="weft-bench-",
                                      dir=options.folder) as name, \
             contextlib.ExitStack() as stack:

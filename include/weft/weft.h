@@ -103,7 +103,7 @@ int weft_word_wait_until(const volatile void *addr, size_t size, uint64_t mask,
 /* One of several words to wait for. */
 struct weft_word {
 	const volatile void *addr;
-	size_t size; /* with flags */
+	size_t size; /* the word's size, or'ed with flags */
 	uint64_t mask, old;
 };
 

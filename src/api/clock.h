@@ -17,9 +17,9 @@ long wf_clock_get(clockid_t clock, struct timespec *ret_time);
 long wf_clock_usage(int who, struct rusage *ret_usage);
 
 /*
- * timer_create, timer_settime, timer_gettime, timer_getoverrun, timer_delete,
- * clock_getres or clock_nanosleep, according to nr. Returns the result or
- * -Exxx. Changes errno, since it calls libc's functions.
+ * Makes timer_create, timer_settime, timer_gettime, timer_getoverrun,
+ * timer_delete, clock_getres or clock_nanosleep, according to nr. Returns the
+ * result or -Exxx. Changes errno, since it calls libc's functions.
  */
 long wf_timer_syscall(long nr, const long *a);
 

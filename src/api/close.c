@@ -103,7 +103,7 @@ WF_API(int, dup3, int from, int to, int flags)
 
 static bool is_limit(int name)
 {
-	/* With 64 bits these have the same struct timeval. */
+	/* with 64 bits these options have the same struct timeval */
 	enum { RCVTIMEO_NEW = 66, SNDTIMEO_NEW = 67 };
 
 	return name == SO_RCVTIMEO || name == SO_SNDTIMEO ||

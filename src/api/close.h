@@ -9,8 +9,8 @@
 #include "libc/cleanup.h"
 
 /*
- * SYS_close, SYS_dup2, SYS_dup3, SYS_close_range or SYS_setsockopt, according
- * to nr. Returns the result or -Exxx.
+ * Makes SYS_close, SYS_dup2, SYS_dup3, SYS_close_range or SYS_setsockopt,
+ * according to nr. Returns the result or -Exxx.
  */
 long wf_close_syscall(long nr, const long *args);
 

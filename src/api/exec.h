@@ -8,8 +8,8 @@
 #define WEFT_API_EXEC_H
 
 /*
- * SYS_execve or SYS_execveat, according to nr, with six arguments. Returns only
- * if the call fails: -Exxx.
+ * Makes SYS_execve or SYS_execveat, according to nr, with six arguments.
+ * Returns only if the call fails: -Exxx.
  */
 long wf_exec_syscall(long nr, const long *args);
 

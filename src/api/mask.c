@@ -21,7 +21,7 @@ WF_API(int, pthread_sigmask, int how, const sigset_t *set, sigset_t *ret_old)
 {
 	uint64_t bits = 0;
 
-	/* As natively: a bad `set` faults here, a bad `ret_old` is EFAULT. */
+	/* Natively a bad `set` faults here, and a bad `ret_old` is EFAULT. */
 	if (set != NULL)
 		memcpy(&bits, set, sizeof(bits));
 	return -wf_mask_change(how, set != NULL ? &bits : NULL,

@@ -8,8 +8,8 @@
 #define WEFT_API_POLL_H
 
 /*
- * SYS_poll or SYS_epoll_wait, according to nr. Returns the result or -Exxx.
- * Parks; no cancellation point.
+ * Makes SYS_poll or SYS_epoll_wait, according to nr. Returns the result or
+ * -Exxx. Parks; no cancellation point.
  */
 long wf_poll_syscall(long nr, const long *args);
 

@@ -387,7 +387,7 @@ WF_API(int, sigtimedwait, const sigset_t *set, siginfo_t *ret_info,
 	int rc = WF_CANCEL_POINT(
 		(int)wf_signal_timedwait(word_of(set), &info, timeout));
 
-	/* As libc does. */
+	/* libc reports such a signal in the same way. */
 	if (rc > 0 && info.si_code == SI_TKILL)
 		info.si_code = SI_USER;
 	if (rc > 0 && ret_info != NULL &&

@@ -28,9 +28,9 @@ long wf_signal_timedwait(const uint64_t *set, siginfo_t *ret_info,
 			 const struct timespec *timeout);
 
 /*
- * rt_sigaction, rt_sigprocmask, rt_sigpending, rt_sigtimedwait, rt_sigsuspend,
- * rt_sigqueueinfo, rt_tgsigqueueinfo, sigaltstack or kill, according to nr,
- * with the arguments a. The runtime has started.
+ * Makes rt_sigaction, rt_sigprocmask, rt_sigpending, rt_sigtimedwait,
+ * rt_sigsuspend, rt_sigqueueinfo, rt_tgsigqueueinfo, sigaltstack or kill,
+ * according to nr, with the arguments a. The runtime has started.
  */
 long wf_signal_syscall(long nr, const long *a);
 

@@ -7,7 +7,9 @@
 #ifndef WEFT_API_SYSV_H
 #define WEFT_API_SYSV_H
 
-/* SYS_semop or SYS_semtimedop, according to nr. Returns the result or -Exxx. */
+/*
+ * Makes SYS_semop or SYS_semtimedop, as nr says. Returns the result or -Exxx.
+ */
 long wf_sysv_syscall(long nr, const long *args);
 
 #endif

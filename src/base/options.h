@@ -167,7 +167,7 @@ struct wf_option_row {
 	const char *variable;
 	enum wf_option_kind kind;
 	uint64_t least, greatest; /* SIGNED: in two's complement */
-	const char *value;	  /* in the help */
+	const char *value;	  /* the value's name in the help */
 	const char *accepts;
 	const char *help;
 	size_t offset; /* of the field in struct wf_options */

@@ -41,7 +41,7 @@
 #include "libc/layout.h"
 
 struct wf_cleanup {
-	struct _pthread_cleanup_buffer entry; /* in libc's list */
+	struct _pthread_cleanup_buffer entry; /* the entry in libc's list */
 	/* The head of the list; NULL: there is none. */
 	struct _pthread_cleanup_buffer **first;
 	void (*take_back)(void *arg); /* NULL: nothing to take back */

@@ -357,8 +357,8 @@ int wf_tcb_template_take(void)
 	wf_libc.libc_free(wf_libc.libc_malloc(24)); /* it has an arena now */
 	pthread_attr_init(&attr);
 	/*
-	 * With a caller's stack, libc's fork treats the copies as
-	 * caller-supplied.
+	 * The stack is the caller's, so libc's fork treats the copies as
+	 * threads with caller-supplied stacks.
 	 */
 	pthread_attr_setstack(&attr, stack, bytes);
 	err = wf_real.pthread_create(&thread, &attr, template_thread, stack);

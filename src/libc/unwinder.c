@@ -23,8 +23,8 @@ typedef void *(*search_fn)(void *handle, const char *name);
 void *wf_unwinder_find(const char *name)
 {
 	/*
-	 * Not by name: another library may have replaced dlopen and dlsym, and
-	 * weft replaces dlopen.
+	 * A lookup in libc itself: another library may have replaced dlopen and
+	 * dlsym, and weft replaces dlopen.
 	 */
 	open_fn open = (open_fn)wf_elf_symbol("libc.so", "dlopen");
 	search_fn search = (search_fn)wf_elf_symbol("libc.so", "dlsym");

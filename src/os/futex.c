@@ -64,7 +64,7 @@ bool wf_os_futex_can_wait_beside(void)
 {
 	static _Atomic int answer; /* 0: not known yet, 1: yes, -1: no */
 
-	/* With no words, a kernel that has the call returns EINVAL. */
+	/* Asks with no words: a kernel that has the call returns EINVAL. */
 	if (wf_load_relaxed(&answer) == 0)
 		wf_store_relaxed(&answer, wf_sys(SYS_futex_waitv, NULL, 0, 0) ==
 							  -EINVAL ?

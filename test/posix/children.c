@@ -300,7 +300,9 @@ static void *wait_for_own(void *barrier)
 	return NULL;
 }
 
-/* The same for bound threads: each has a kernel thread of its own. */
+/*
+ * Bound threads find their own children, too: each has its own kernel thread.
+ */
 TEST(a_bound_threads_own_children)
 {
 	pthread_t parents[NR_PARENTS];

@@ -138,7 +138,9 @@ TEST(clock_of_a_new_thread)
 	CHECK(new_ns < used_ns / 2);
 }
 
-/* The same, after other threads have computed on all kernel threads. */
+/*
+ * A new thread's clock begins at 0 after others have computed on all carriers.
+ */
 TEST(clock_of_a_new_thread_among_others)
 {
 	int64_t used_ns = 1000 * 1000000LL, new_ns = 0;

@@ -34,7 +34,7 @@ TEST(joined_threads_are_gone)
 	CHECK_EQ(pthread_detach(t), ESRCH);
 }
 
-/* The same for a thread that has ended and is not joined yet. */
+/* A thread that has ended and is not joined yet has no policy either. */
 TEST(ended_threads_have_no_policy)
 {
 	const union sigval value = { .sival_int = 0 };

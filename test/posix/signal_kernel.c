@@ -111,7 +111,7 @@ static void *raw_pause(void *arg)
 	return arg;
 }
 
-/* Only a signal of the program's ends it, not one of weft's. */
+/* Only a signal of the program's ends the raw pause, not one of weft's. */
 TEST(raw_pause_until_cancelled)
 {
 	for (int i = 0; i < 300; i++) {

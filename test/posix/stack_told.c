@@ -125,7 +125,9 @@ static void set_defaults(size_t bytes, size_t guard)
 	CHECK_EQ(pthread_attr_destroy(&attr), 0);
 }
 
-/* Without attributes, and with attributes that do not set a size. */
+/*
+ * The bounds are right without attributes, and with attributes without a size.
+ */
 TEST(as_by_default)
 {
 	enum { NR = 4 };

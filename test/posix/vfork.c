@@ -167,7 +167,7 @@ TEST(childs_of_threads_are_killed)
 	in_threads(be_killed, 5);
 }
 
-/* With so many at once some children get copies of the memory. */
+/* With so many vfork children at once some get copies of the memory. */
 static void end_at_once(void)
 {
 	pid_t pid;

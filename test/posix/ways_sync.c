@@ -89,7 +89,7 @@ static void run_bare_once(void)
 	bare_once(&once);
 }
 
-/* Here the routine itself has no unwind tables. */
+/* pthread_once with a routine that has no unwind tables. */
 TEST(once_with_a_routine_without_tables)
 {
 	leave_by(BY_CANCEL, &(struct way_wait){ .prepare = prepare_once,

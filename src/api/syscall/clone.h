@@ -8,9 +8,9 @@
 #define WEFT_API_SYSCALL_CLONE_H
 
 /*
- * SYS_clone, SYS_clone3, SYS_fork or SYS_vfork, according to nr. Runs weft's
- * fork handlers if the child has a copy of the memory. Returns in the parent
- * and in the child, as the system call: the result or -Exxx.
+ * Makes SYS_clone, SYS_clone3, SYS_fork or SYS_vfork, according to nr. Runs
+ * weft's fork handlers if the child has a copy of the memory. Returns in the
+ * parent and in the child, as the system call: the result or -Exxx.
  */
 long wf_clone_syscall(long nr, const long *args);
 

@@ -22,12 +22,14 @@ long wf_futex_syscall(uint32_t *addr, int op, uint32_t val,
 		      const struct timespec *timeout_or_val2, uint32_t *addr2,
 		      uint32_t val3);
 
-/* SYS_futex_waitv with these arguments. The thread's carrier waits in it. */
+/*
+ * Makes SYS_futex_waitv with these arguments. The thread's carrier waits in it.
+ */
 long wf_futex_waitv(const long *args);
 
 /*
- * futex_wake, futex_wait or futex_requeue, according to nr; the result or -Exxx
- * is in *ret. False: nr is another system call.
+ * Makes futex_wake, futex_wait or futex_requeue, according to nr; the result or
+ * -Exxx is in *ret. False: nr is another system call.
  */
 bool wf_futex2_syscall(long nr, const long *args, long *ret);
 

@@ -100,7 +100,7 @@ static long dispatch_other(long nr, const long *a)
 	case SYS_clock_getres:
 		return call_timer(nr, a);
 	case SYS_clock_nanosleep:
-		/* With other clocks it must be no cancellation point. */
+		/* A sleep on another clock must be no cancellation point. */
 		if ((clockid_t)a[0] < 0)
 			return call_timer(nr, a);
 		break;

@@ -79,7 +79,7 @@ static bool does_all_or_nothing(const struct wf_request *r)
 		return (r->op_flags & MSG_WAITALL) == 0;
 	case IORING_OP_POLL_ADD:
 		return (r->op_flags & EPOLLEXCLUSIVE) == 0;
-	case IORING_OP_READV: /* not of files at a position */
+	case IORING_OP_READV: /* only of streams */
 		return r->off == UINT64_MAX;
 	case WF_RING_OP_FUTEX_WAIT:
 		return true;

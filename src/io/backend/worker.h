@@ -91,9 +91,9 @@ bool wf_worker_dismiss(void);
 void wf_worker_check_dismissal(void);
 
 /*
- * The part of a worker in changes of credentials. wf_worker_follower_of gives
- * those of the workers ever made, 0 to count - 1. A worker follows a change in
- * its handler of the signal, and then writes the change's number to `seen`.
+ * The part of a worker in changes of credentials. wf_worker_at gives the
+ * entries of all workers ever made, 0 to count - 1. A worker follows a change
+ * in its handler of the signal, and then writes the change's number to `seen`.
  */
 struct wf_worker_follower {
 	int tid; /* 0: it does not run */

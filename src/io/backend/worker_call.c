@@ -146,8 +146,8 @@ bool wf_worker_call_is_for_process(const struct wf_request *r)
 {
 	switch (r->op) {
 	/*
-	 * Not ACCEPT: a connection that a killed server has accepted would have
-	 * no owner, and its peer would wait for ever.
+	 * ACCEPT is not in the list: a connection that a killed server has
+	 * accepted would have no owner, and its peer would wait for ever.
 	 */
 	case WF_RING_OP_FUTEX_WAIT:
 	case IORING_OP_RECVMSG:

@@ -66,7 +66,7 @@ struct wf_worker {
 	int result;
 	struct wf_worker *next; /* under lists_lock */
 
-	/* For I/O servers: */
+	/* The fields from here on are for I/O servers. */
 	/* futex: the result of wf_worker_clone; SUPERVISOR-4 in supervisor.c */
 	_Atomic int made_pid;
 	_Atomic int start_word; /* futex: 1: it runs, -Exxx: it cannot */

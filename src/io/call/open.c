@@ -40,7 +40,7 @@ static bool is_long(int64_t ns)
 
 struct file {
 	mode_t mode;
-	uint32_t major, minor; /* of its file system */
+	uint32_t major, minor; /* device of its file system */
 };
 
 /*

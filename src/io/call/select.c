@@ -74,7 +74,7 @@ static nfds_t list_of(fd_set *const sets[3], int nr, int *from,
 struct selection {
 	fd_set *const *sets;
 	int nr;
-	size_t bytes;	 /* of a copy */
+	size_t bytes;	 /* size of a copy */
 	char *copies[3]; /* NULL: the caller has passed none */
 	fd_set usual[3];
 	void *memory; /* of copies that are longer than `usual`, or NULL */
