@@ -27,10 +27,10 @@ def test_63_other_threads_go_on(mpi, tmp_path, case):
     # 63 threads do not all find their message at once.
     assert done.count("parked") > 0
     assert done.count("parked") == done.count("polled")
-    if CASES[case]:
-        assert done.count("bound") > 2 * BOUND_ALWAYS
-    elif case != "win_wait":
-        assert done.count("bound") == 2 * BOUND_ALWAYS
+    bound = done.count("bound") - 2 * BOUND_ALWAYS
+    # MPI_Win_start and MPI_Win_complete of the case win_wait are bound, too.
+    assert bound > 0 or not CASES[case]
+    assert bound == 0 or CASES[case] or case == "win_wait"
 
 
 @pytest.mark.parametrize("case", CASES)
