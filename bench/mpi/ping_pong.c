@@ -2,8 +2,8 @@
 /*
  * Two ranks with THREADS threads each. Thread i of rank 0 and thread i of rank
  * 1 send one byte to and fro for MILLISECONDS, and compute COMPUTE_US before
- * each message. Rank 0 prints the elapsed time per round trip of any thread, and the
- * CPU time of both ranks for it:
+ * each message. Rank 0 prints the elapsed time per round trip of any thread,
+ * and the CPU time of both ranks for it:
  *
  *     ping_pong THREADS MILLISECONDS COMPUTE_US
  */

@@ -9,7 +9,7 @@
  *     mpiexec -n 2 weft run --mpi farm THREADS TASKS [--check]
  *
  * Rank 0 has one more thread, the dealer, which hands out tasks. Each rank has
- * one more, the keeper, which answers questions for the entries of this rank.
+ * one more, the holder, which answers questions for the entries of this rank.
  * --check does all tasks once more on one thread and compares the results.
  */
 #include "ranks.h"
@@ -18,10 +18,10 @@ enum {
 	/* Entries of the table, and a walk's length. */
 	ENTRIES = 100003,
 	WALK = 8,
-	/* Tags: questions to the dealer and to the keepers, then one for the
+	/* Tags: questions to the dealer and to the holders, then one for the
 	 * answers to each worker. */
 	TO_DEALER = 0,
-	TO_KEEPER = 1,
+	TO_HOLDER = 1,
 	TO_WORKER = 2,
 };
 
@@ -29,7 +29,7 @@ enum {
 #define NONE UINT64_MAX
 
 /* A question of worker `worker`. To the dealer: the task that it has done, or
- * NONE, and its result. To a keeper: the entry; NONE ends the keeper. */
+ * NONE, and its result. To a holder: the entry; NONE ends the holder. */
 struct question {
 	uint64_t worker, number, result;
 };
@@ -109,7 +109,7 @@ static void *keep(void *unused)
 
 	(void)unused;
 	for (;;) {
-		int rank = hear(TO_KEEPER, &q);
+		int rank = hear(TO_HOLDER, &q);
 
 		if (q.number == NONE)
 			return NULL;
@@ -125,7 +125,7 @@ static uint64_t look_up(uint64_t worker, uint64_t number)
 
 	if (owner == ranks.own)
 		return entries[number / (uint64_t)ranks.nr];
-	return ask(owner, TO_KEEPER, (struct question){ worker, number, 0 });
+	return ask(owner, TO_HOLDER, (struct question){ worker, number, 0 });
 }
 
 static void *work(void *arg)
@@ -164,16 +164,16 @@ static void run(void)
 {
 	const struct question end = { 0, NONE, 0 };
 	int nr_dealers = ranks.own == 0;
-	pthread_t *keeper = threads_start(1, keep);
+	pthread_t *holder = threads_start(1, keep);
 	pthread_t *dealer = threads_start(nr_dealers, deal);
 
 	threads_join(threads_start(nr_threads, work), nr_threads);
 	threads_join(dealer, nr_dealers);
 	/* No worker of any rank asks any more. */
 	MPI_Barrier(MPI_COMM_WORLD);
-	MPI_Send(&end, WORDS, MPI_UINT64_T, ranks.own, TO_KEEPER,
+	MPI_Send(&end, WORDS, MPI_UINT64_T, ranks.own, TO_HOLDER,
 		 MPI_COMM_WORLD);
-	threads_join(keeper, 1);
+	threads_join(holder, 1);
 }
 
 static int check(void)
