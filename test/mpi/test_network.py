@@ -46,7 +46,7 @@ MPIS = {
 SETTINGS = {"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "slow0",
             "MPIR_CVAR_NOLOCAL": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1",
             "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-# MPIs whose MPI_Finalize may hang over a slow network: see network.c.
+# Over a slow network MPI_Finalize of these may hang: see network.c.
 STAYING = {"mpich"}
 HOSTS = ("10.77.0.1", "10.77.0.2")
 
