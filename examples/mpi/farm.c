@@ -2,7 +2,7 @@
 /*
  * A farm of tasks. Each rank has THREADS workers, which ask rank 0 for a task,
  * do it, and send its result with the next question. A task is a walk through a
- * table whose entries are spread over all ranks: each place depends on the
+ * table that is spread over all ranks: each place depends on the
  * entry before. So a worker waits for messages most of its time, and the ranks
  * are busy because there are thousands of workers.
  *
