@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the kernel has refused, and weft does in another way: for readers
- * outside the process (`weft doctor PID`). No code of the library decides by
- * it.
+ * The features that the kernel has refused, and that weft replaces in another
+ * way: for readers outside the process (`weft doctor PID`). No code of the
+ * library decides by it.
  *
  *     if (wf_os_membarrier_register() < 0)
  *             wf_fallback_note(WF_FALLBACK_MEMBARRIER);
