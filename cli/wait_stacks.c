@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "wait_stacks.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "see/json.h"

@@ -80,7 +80,7 @@ def parse(argv):
     parser.add_argument("--limit", type=int, default=60,
                         help="seconds that a run may take (60)")
     parser.add_argument("--only", action="append", default=[], metavar="ROW",
-                        help="rows whose name contains this: 'mpich, 16 '")
+                        help="rows that have this in their name: 'mpich, 16 '")
     parser.add_argument("--sides", default=",".join(SIDES),
                         help=f"of {', '.join(SIDES)}")
     parser.add_argument("--favoured", action="store_true",
