@@ -39,11 +39,11 @@ MPIR_Err_return_comm(void *comm, const char *function, int code);
 
 int MPIR_Err_return_comm(void *comm, const char *function, int code)
 {
-	typedef int (*raise_fn)(void *, const char *, int);
-
 	if (in_test == NULL)
-		return ((raise_fn)wf_mpi_library_find("MPIR_Err_return_comm"))(
-			comm, function, code);
+		return wf_mpi_call(wf_mpi_library_find("MPIR_Err_return_comm"),
+				   (const wf_mpi_word[WF_MPI_ARGS]){
+					   (wf_mpi_word)comm,
+					   (wf_mpi_word)function, code });
 	in_test->has_kept_error = true;
 	return code;
 }
