@@ -10,7 +10,7 @@ import pytest
 from conftest import LIBRARY, ROOT, complains
 
 OPTIONS = ["vps", "wait", "agents", "io", "io-nice", "stack-size",
-           "preempt-every", "stats", "stats-file", "bound", "mpi",
+           "preempt-every", "stats", "stats-file", "dump-on", "bound", "mpi",
            "no-children"]
 
 

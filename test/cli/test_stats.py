@@ -15,7 +15,8 @@ KEYS = """
     preemptions_deferred_stack preemptions_deferred_libc vps_offline bound_later
     handoffs reacquires uring_requests requests_migrated polls poll_hits
     poll_wakes polled_us vp_sleeps vp_wakes word_waits word_hits word_doorbells
-    ticks carriers foreign_threads worker_requests worker_requests_at_once
+    ticks stack_dumps stack_dumps_guessed carriers foreign_threads
+    worker_requests worker_requests_at_once
     io_server_completions io_servers_lost threads_most runnable_wait_most_us
     stacks stack_kib memory_most_kib""".split()
 
