@@ -65,10 +65,12 @@ def gdb_stacks(program, core):
 
 
 def gdb_values(program, core, expression, form=""):
-    """{tid: text}"""
+    """Returns {tid: text}. gdb 13 expects Intel's sizes of registers. So on
+    other CPUs it warns before a value, of a native core, too."""
     text = gdb(program, core, f"thread apply all -s print{form} {expression}")
-    return {tid: lines[1].split(" = ")[1] for tid, lines
-            in by_thread(text, GDB).items() if " = " in "".join(lines[1:2])}
+    found = {tid: re.search(r"^\$\d+ = (.*)", "\n".join(lines), re.M)
+             for tid, lines in by_thread(text, GDB).items()}
+    return {tid: match[1] for tid, match in found.items() if match}
 
 
 def eu_stacks(program, core):
