@@ -27,14 +27,34 @@ static bool is_library(const char *name)
 		       sizeof(library) - 1) == 0;
 }
 
-static const struct wf_layout_head *find(const char *bytes, size_t size)
+static bool is_mapped(const struct wf_see_source *source, uint64_t address)
+{
+	for (size_t i = 0; i < source->nr_maps; i++) {
+		const struct wf_see_map *map = &source->maps[i];
+
+		if (address >= map->start && address < map->end)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The last page of the library's constants may hold the start of its data, as
+ * the file has them: with addresses that are not those of this process. So a
+ * head counts only if it leads to memory of the process.
+ */
+static const struct wf_layout_head *find(const struct wf_see_source *source,
+					 const char *bytes, size_t size)
 {
 	static const char magic[] = WF_LAYOUT_MAGIC;
 
 	for (size_t at = 0; at + sizeof(struct wf_layout_head) <= size;
 	     at += 8) {
-		if (memcmp(bytes + at, magic, sizeof(magic)) == 0)
-			return (const void *)(bytes + at);
+		const struct wf_layout_head *head = (const void *)(bytes + at);
+
+		if (memcmp(head->magic, magic, sizeof(magic)) == 0 &&
+		    is_mapped(source, (uintptr_t)head->items))
+			return head;
 	}
 	return NULL;
 }
@@ -54,7 +74,7 @@ static int search(const struct wf_see_source *source,
 	if (copy == NULL)
 		return -ENOMEM;
 	size = source->read(source, map->start, copy, bytes);
-	head = find(copy, size);
+	head = find(source, copy, size);
 	if (head != NULL)
 		*ret_head = *head;
 	free(copy);

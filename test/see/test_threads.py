@@ -224,6 +224,34 @@ def first_child(pid):
     return int(pathlib.Path(children).read_text().split()[0])
 
 
+# A thread waits beside a mapping of the file given, below all libraries.
+MAPS_A_FILE = """
+import ctypes, mmap, sys, threading
+place = ctypes.c_void_p(1 << 29)
+with open(sys.argv[1], "rb") as file:
+    ctypes.CDLL(None).mmap(place, 4096, mmap.PROT_READ, mmap.MAP_PRIVATE,
+                           file.fileno(), ctypes.c_long(0))
+threading.Thread(target=threading.Event().wait, daemon=True).start()
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_description_without_this_process_s_addresses_is_no_such(
+        start, tmp_path):
+    """The page after the library's constants has one, if the linker has put
+    the data there. The file of that name has the library's, as linked."""
+    copy = tmp_path / "libweft.so.linked"
+    data = (BUILD / "libweft.so.0").read_bytes()
+    at = data.index(b"WeftSee\n")
+    copy.write_bytes(data[at:at + 4096])
+    program = start("", "-c", MAPS_A_FILE, copy, path=shutil.which("python3"))
+    assert program.read() == []
+    maps = pathlib.Path(f"/proc/{program.pid}/maps").read_text()
+    assert 0 < maps.index(str(copy)) < maps.index("libweft.so.0")
+    assert {row["state"] for row in dump(program.pid)["threads"]} >= {"parked"}
+
+
 @pytest.mark.parametrize("before", [[], NAMESPACES])
 def test_threads_that_do_not_wait_have_their_state(start, before):
     if before:
