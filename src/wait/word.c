@@ -415,7 +415,7 @@ struct wf_thread *wf_word_take_waiter(struct wf_thread *me,
 {
 	const void *key = key_of(place);
 	struct wf_bucket *b = wf_bucket_of(key);
-	struct wf_bucket_hold hold;
+	struct wf_bucket_hold hold = { 0 };
 	struct wf_thread *t;
 
 	if (key == NULL || !lock_beside(me, b, held, &hold))
