@@ -148,7 +148,9 @@ def check_counters(root, has_io_uring):
 
 
 def check_podman(root):
-    """Returns how podman served, or why it does not work here."""
+    """Runs memcached on weft in a podman container, and asks it. Returns
+    "RUNTIME likewise" if that worked, else the reason why podman does not work
+    on this machine."""
     reasons = []
     for engine in ENGINES:
         if shutil.which("podman") is None:

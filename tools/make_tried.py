@@ -44,7 +44,7 @@ counted.
 APPS = """
 ## Programs and servers
 
-    ./dev test                      those that are installed, in short
+    ./dev test                      a short run of each installed program
 
 `test/apps/run.py --save` fills this table in.
 

@@ -4,9 +4,10 @@
  *
  *     usage: ping_pong WAY CPU CPU ROUNDS
  *
- * Prints "one_way_ns N" and "cpu_ns N", the CPU time that both sides spend on a
- * message; on one CPU this leaves out the time of other processes. With equal
- * CPU numbers both sides share one CPU. WAY is one of
+ * Prints "one_way_ns N" and "cpu_ns N", the CPU time that both sides together
+ * spend on a message. With equal CPU numbers both sides share one CPU. Then
+ * cpu_ns is the better figure, as other processes on that CPU lengthen
+ * one_way_ns but not cpu_ns. WAY is one of
  *
  *     bare      two cache lines at which both spin: the least there is
  *     channel   weft_channel_send and weft_channel_receive

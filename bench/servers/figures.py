@@ -56,11 +56,12 @@ def table(kind, parts):
     used = list(found.values())
     text = (f"By {again}, {used[0]['date']}, {used[0]['cpus']} CPUs, medians "
             f"of {runs(used)} runs of each side in turn. Other programs "
-            f"used {max(part['others'] for part in used):.1f} CPUs at most")
+            f"used at most {max(part['others'] for part in used):.1f} CPUs.")
     if any(part["favoured"] for part in used):
-        text += (", only such as the service left (`--favoured`), and parts of "
-                 "the caches")
-    text += ". Results vary with the machine and its load."
+        text += (" The benchmark had priority (`--favoured`): other programs "
+                 "got only the CPU time that the benchmark left, but they "
+                 "shared the caches.")
+    text += " Results vary with the machine and its load."
     if len(found) < len(wanted):
         text += " Rows that are missing are not measured yet."
     return [Table("", HEAD, [row(name, part, kind)

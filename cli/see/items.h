@@ -129,7 +129,10 @@ struct wf_see_items {
 #undef WF_SEE_NUMBER
 };
 
-/* Finds the layout in the source's memory. Returns 0 or an error. */
+/*
+ * Finds the table that describes weft's structs (src/see/layout.h) in the
+ * source's memory, and reads it. Returns 0 or an error.
+ */
 int wf_see_items_read(const struct wf_see_source *source,
 		      struct wf_see_items *ret_items);
 void wf_see_items_free(struct wf_see_items *items);

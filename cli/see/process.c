@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The memory of a process, by process_vm_readv. It stops nothing and leaves
- * nothing behind. A read that meets a page without access returns what lies
- * before that page.
+ * Reads the memory of a process by process_vm_readv. The process is not
+ * stopped, and nothing in it changes. A read that meets an unreadable page
+ * returns the bytes before that page.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -22,8 +22,10 @@
 #include "sched/runtime.h"
 
 /*
- * Returns the caller. A handler that runs meanwhile is no part of the point:
- * signal/deliver.c and signal/foreign.c keep the flag.
+ * Begins a cancellation point and returns the calling thread. A handler that
+ * runs before the end of the call is no part of the cancellation point. So
+ * signal/deliver.c and signal/foreign.c clear at_cancel_point for the handler
+ * and restore it afterwards.
  */
 static inline struct wf_thread *wf_cancel_point_begin(void)
 {
@@ -51,7 +53,10 @@ static inline int wf_cancel_point_end(struct wf_thread *t, int rc)
 	return wf_cancel_point_result(t, rc);
 }
 
-/* The same for a call that has left the runtime last: it has done the work. */
+/*
+ * As wf_cancel_point_end, for a call that has just left the runtime, and so has
+ * already done the work that waited for that.
+ */
 static inline int wf_cancel_point_leave(struct wf_thread *t, int rc)
 {
 	t->at_cancel_point = false;

@@ -9,7 +9,8 @@
 #define WEFT_API_SCHED_H
 
 /*
- * Does what the system call nr does: returns its result or -Exxx. in_runtime 0.
+ * Does what the system call nr does: returns its result or -Exxx. The caller
+ * has in_runtime 0.
  */
 long wf_sched_syscall(long nr, const long *args);
 

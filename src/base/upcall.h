@@ -84,8 +84,8 @@ struct wf_upcalls {
 	/* Delivers the signals and the cancellation that wait for t, the
 	 * caller. in_runtime is set and stays set. */
 	void (*signal_work)(struct wf_thread *t);
-	/* Polls the wait words if it is time to. Owner of vp; in_runtime set,
-	 * no lock. */
+	/* Polls the wait words if it is time to. The caller owns vp, has
+	 * in_runtime set, and holds no lock. */
 	void (*poll_words)(struct wf_vp *vp);
 
 	/* --- wait/ ------------------------------------------------------- */

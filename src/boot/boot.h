@@ -15,7 +15,7 @@
 
 /*
  * Starts VPs, carriers and the monitor if they do not exist. Before the first
- * pthread_create the process has none of them. in_runtime 0.
+ * pthread_create the process has none of them. The caller has in_runtime 0.
  *
  * Returns 0 if the runtime runs. Returns -EAGAIN if it cannot start now, and
  * always in a process that stays native. Returns -EINVAL if the kernel makes
@@ -98,9 +98,10 @@ void wf_setxid_follow(void);
 void wf_setxid_fork_child(void);
 
 /*
- * Called before and after exec, by a thread of this process. in_runtime 0.
- * After wf_replacing_end, and inside handlers that run between the two, signals
- * and preemption work as if there were no exec. In boot/replacing.c.
+ * Called before and after exec, by a thread of this process. The caller has
+ * in_runtime 0. After wf_replacing_end, and inside handlers that run between
+ * the two, signals and preemption work as if there were no exec. In
+ * boot/replacing.c.
  */
 void wf_replacing_begin(void);
 void wf_replacing_end(void);

@@ -14,10 +14,13 @@
 
 /*
  * Call when the process's first thread has just started the runtime. May make a
- * carrier. in_runtime 0.
+ * carrier. The caller has in_runtime 0.
  */
 void wf_tracer_start(void);
-/* Call before the calling thread forks. May make a carrier. in_runtime 0. */
+/*
+ * Call before the calling thread forks. May make a carrier. The caller has
+ * in_runtime 0.
+ */
 void wf_tracer_fork(void);
 void wf_tracer_fork_child(void);
 

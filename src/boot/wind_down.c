@@ -120,7 +120,10 @@ void wf_wind_down_never(void)
 	wf_store_relaxed(&never_epoch, wf_table_fork_epoch());
 }
 
-/* True if the runtime may end now. in_runtime set. WIND_DOWN-1, WIND_DOWN-2 */
+/*
+ * True if the runtime may end now. The caller has in_runtime set. WIND_DOWN-1,
+ * WIND_DOWN-2
+ */
 static bool may_end(const struct wf_thread *t)
 {
 	const uint32_t unseen = WF_WORK_BIND;

@@ -17,7 +17,7 @@
  * thread, and the process is as before its first pthread_create. Otherwise, or
  * if something needs weft's kernel threads (wind_down.c, WIND_DOWN-2), it does
  * nothing. is_needed: the kernel refuses the next call while these kernel
- * threads exist. in_runtime 0; may sleep.
+ * threads exist. The caller has in_runtime 0. May sleep.
  */
 void wf_wind_down(bool is_needed);
 

@@ -82,7 +82,10 @@ void wf_channel_ring_receiver(struct weft_channel *c);
  * that begins to sleep just then (CHANNEL_WAIT-3 in channel_wait.c).
  */
 void wf_channel_ring_senders(struct weft_channel *c);
-/* Wakes the peer, asleep or not: the end is closed. */
+/*
+ * Rings the peer's doorbell, also if the peer does not sleep. Called after this
+ * end has written that it is closed.
+ */
 void wf_channel_ring_all(struct weft_channel *c);
 
 /*

@@ -251,7 +251,8 @@ static int shape_of(const struct weft_channel_attr *attr,
 	if (attr->messages < 1 || attr->messages >= WF_CHANNEL_SLOTS_MAX ||
 	    (attr->mode & ~0777U) != 0)
 		return -EINVAL;
-	/* One more: the message received last is freed late. */
+	/* One slot more than messages: the slot of the message that was
+	 * received last is freed only at the next receive. */
 	shape.nr_slots = wf_channel_slots_for(attr->messages);
 	if (!wf_channel_shape_is_valid(&shape))
 		return -EINVAL;

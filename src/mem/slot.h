@@ -154,8 +154,9 @@ struct wf_slot_class *wf_slot_class_get(size_t stack_bytes, size_t guard_bytes);
 bool wf_slot_class_serves(const struct wf_slot_class *c,
 			  const struct wf_slot_class *wanted);
 /*
- * Returns the slack of a thread that wanted a slot of `wanted` and has one of
- * `c`.
+ * A thread that asked for a slot of class `wanted` with this slack gets a slot
+ * of the larger class `c`. Returns its slack in `c`. Both slacks are in units
+ * of WF_SLACK_UNIT bytes.
  */
 uint16_t wf_slot_slack_in(const struct wf_slot_class *c,
 			  const struct wf_slot_class *wanted, uint16_t slack);

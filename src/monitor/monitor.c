@@ -84,8 +84,8 @@ enum {
 	SHORT_SLEEP_NS = TICK_NS / 2,
 	SOME_SWITCHES = 2,
 	FAR_NS = 100 * TICK_NS,
-	/* MONITOR-5: the monitor notices a change late by at most 2 % of the
-	 * time that it took to come. An idle program uses 0.1 % of a CPU. */
+	/* MONITOR-5: part of the idle time until the next poll of wait words.
+	 * A change is noticed late by at most 2 % of the time it took. */
 	WATCH_SHARE = 64,
 	WATCH_MAX_NS = 16 * TICK_NS,
 };

@@ -368,7 +368,8 @@ static void read_groups(struct work *w)
 
 /*
  * The quota of one mount: "ID PARENT MAJOR:MINOR ROOT POINT OPTIONS [TAGS...] -
- * TYPE SOURCE SUPER_OPTIONS". Returns 0 if the mount is of neither hierarchy.
+ * TYPE SOURCE SUPER_OPTIONS". Returns 0 if the mount is no cgroup mount:
+ * neither of version 2 nor of version 1 with the controller `cpu`.
  */
 static uint32_t quota_of_mount(struct work *w, char *line)
 {

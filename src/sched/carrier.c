@@ -95,7 +95,7 @@ static void init(struct wf_carrier *c, uint32_t number, size_t head)
 	wf_store_relaxed(&c->idle_self.in_runtime, 1);
 }
 
-/* Maps memory for a carrier: the struct, a minimal TLS block, stacks. */
+/* Takes an unused carrier's memory, or maps a struct, TLS block and stacks. */
 static struct wf_carrier *new_carrier(void **ret_stack_top)
 {
 	size_t head = wf_align_up(
@@ -149,7 +149,8 @@ static void begin(struct wf_carrier *c)
 
 static void carrier_thread(void *arg)
 {
-	wf_ranks_carried(0); /* the TLS may be a former carrier's */
+	/* The TLS may be a former carrier's, with its set of held locks. */
+	wf_ranks_carried(0);
 	begin(arg);
 	wf_registers_begin_carrier();
 	/* A clone inherits timer slack, which its maker may have changed. */

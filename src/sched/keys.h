@@ -19,7 +19,7 @@
 
 /*
  * Called before the program gets its first key. Does nothing if the CPU has no
- * keys. in_runtime 0.
+ * keys. The caller has in_runtime 0.
  */
 void wf_keys_begin(void);
 

@@ -45,11 +45,12 @@ static inline bool wf_queue_is_plain_wake(const struct wf_vp *vp,
 }
 
 /*
- * Called when vp's owner has queued a thread. The monitor sleeps while no
- * thread waits, so this wakes it. No fence: the monitor's membarrier orders our
- * push before our load. The owner of an idle VP does not wake the monitor here.
- * It takes the thread at once, and checks when it runs the thread (get_busy in
- * wait/agent.c).
+ * Called after a thread was queued: by vp's owner, or with vp NULL by a caller
+ * that has queued it elsewhere. The monitor may sleep while no thread waits, so
+ * this function wakes it. It needs no fence: the monitor's membarrier orders
+ * our push before our load. The owner of an idle VP does not wake the monitor
+ * here. It takes the thread at once, and checks for a sleeping monitor when it
+ * runs the thread (get_busy in wait/agent.c).
  */
 static inline void wf_queue_check_monitor(const struct wf_vp *vp)
 {

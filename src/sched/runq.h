@@ -144,8 +144,10 @@ static inline bool wf_runq_pop_alone(struct wf_runq *q, uint64_t *ret_entry)
 }
 
 /*
- * For the same owner: removes the last entry if `low` is its lower half. Other
- * threads that read the length may see it one too small meanwhile.
+ * For an owner of a queue from which no other thread takes, as for
+ * wf_runq_pop_alone. Removes the last entry of the queue if the lower half of
+ * that entry is `low`. Other threads that read the length may see it one too
+ * small meanwhile.
  */
 static inline void wf_runq_remove_last_alone(struct wf_runq *q, uint32_t low)
 {

@@ -12,8 +12,8 @@
 
 struct wf_vp_io_ops {
 	/* Takes completions and wakes their threads. Submits requests that have
-	 * waited for as long as the starvation bound. Owner; in_runtime set, no
-	 * lock held. */
+	 * waited for as long as the starvation bound. The caller owns the VP,
+	 * has in_runtime set, and holds no lock. */
 	void (*poll)(struct wf_vp *vp);
 	/* Submits all pushed requests to the kernel. Owner. */
 	void (*submit)(struct wf_vp *vp);

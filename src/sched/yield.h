@@ -7,14 +7,15 @@
 
 /*
  * Runs another thread. If the VP has no other thread to run, asks the kernel to
- * yield. in_runtime 0. Returns 0.
+ * yield. The caller has in_runtime 0. Returns 0.
  */
 int wf_sched_yield(void);
 
 /*
  * For a thread that is about to block in the kernel. Runs an interactive thread
  * first, or a batch thread if the batch run queue is due. The caller runs again
- * in its turn. Returns false if there is no such thread. in_runtime 0.
+ * in its turn. Returns false if there is no such thread. The caller has
+ * in_runtime 0.
  */
 bool wf_sched_let_others(void);
 

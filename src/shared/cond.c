@@ -177,7 +177,7 @@ static void end_group_locked(const struct wf_cond_words *c, uint32_t g)
 	}
 }
 
-/* Ends the first group: sets `start`, and the signals of one group. */
+/* Ends group `first`: sets `start`, and signals by SHARED_COND-8 or -11. */
 static void set_start_locked(const struct wf_cond_words *c, uint64_t start,
 			     uint32_t first)
 {
@@ -191,7 +191,7 @@ static void set_start_locked(const struct wf_cond_words *c, uint64_t start,
 		wf_store_release(&signals[first], 0);
 	} else {
 		wf_store_relaxed(c->start, start);
-		/* release: as above, by SHARED_COND-11. */
+		/* release: for the acquire in await_signal(). SHARED_COND-11 */
 		wf_store_release(&signals[first ^ 1], (uint32_t)start);
 	}
 }

@@ -68,8 +68,8 @@ bool wf_action_is_default(int sig);
 extern _Atomic uint64_t wf_action_halts;
 
 /*
- * Called when a thread is about to wait for the signals in set. in_runtime set;
- * may sleep shortly.
+ * Called when a thread is about to wait for the signals in set. The caller has
+ * in_runtime set; may sleep shortly.
  */
 void wf_action_keep(uint64_t set);
 

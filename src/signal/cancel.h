@@ -14,7 +14,7 @@
 
 #include "sched/thread.h"
 
-/* Requests the end of t. in_runtime 0. */
+/* Requests the end of t. The caller has in_runtime 0. */
 void wf_cancel_request(struct wf_thread *t);
 
 /*
@@ -40,8 +40,8 @@ bool wf_cancel_is_due(const struct wf_thread *t);
 bool wf_cancel_is_here(const struct wf_thread *t, uintptr_t pc);
 
 /*
- * In the kick's handler, in_runtime set: ends the thread if it may be ended at
- * this point, and then does not return.
+ * Called by the kick's handler, with in_runtime set. Ends the thread if it may
+ * be ended at this point, and then does not return.
  */
 void wf_cancel_kick(struct wf_thread *t, ucontext_t *uc);
 

@@ -23,7 +23,7 @@ void wf_foreign_entry(struct wf_thread *t, int sig, siginfo_t *info,
 		      ucontext_t *uc);
 /* True if t has a signal to handle that was put off in the runtime. */
 bool wf_foreign_is_due(const struct wf_thread *t);
-/* Delivers the signals that were put off; in_runtime set. */
+/* Delivers the signals that were put off; the caller has in_runtime set. */
 void wf_foreign_at_exit(struct wf_thread *t);
 void wf_foreign_fork_child(void);
 

@@ -15,7 +15,7 @@
 /*
  * Ignores SIGINT and SIGQUIT until each call has its wf_ignored_end. Returns
  * those of the two that were not ignored before: bit n - 1 for signal n. The
- * runtime has started; in_runtime 0.
+ * runtime has started; the caller has in_runtime 0.
  */
 uint64_t wf_ignored_begin(void);
 void wf_ignored_end(void);

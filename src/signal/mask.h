@@ -17,8 +17,9 @@
 /*
  * As rt_sigprocmask. If set is NULL, it only reads the mask. ret_old may be
  * NULL or any pointer of the program's. When it returns, signals that it has
- * opened have been delivered. in_runtime 0. Returns 0, -EINVAL with nothing
- * changed, or -EFAULT with the mask changed and ret_old not written.
+ * opened have been delivered. The caller has in_runtime 0. Returns 0, -EINVAL
+ * with nothing changed, or -EFAULT with the mask changed and ret_old not
+ * written.
  */
 int wf_mask_change(int how, const uint64_t *set, uint64_t *ret_old);
 
@@ -31,7 +32,7 @@ uint64_t wf_mask_of_first(const struct wf_thread *t);
 
 /*
  * Makes `mask` the mask of t, the caller, and handles signals that waited for
- * this. Does not change the kernel's mask. in_runtime set.
+ * this. Does not change the kernel's mask. The caller has in_runtime set.
  */
 void wf_mask_set_locked(struct wf_thread *t, uint64_t mask);
 
@@ -43,7 +44,8 @@ void wf_mask_close(struct wf_thread *t, uint64_t mask);
 
 /*
  * Called when t begins. It may have another mask than its creator: takes
- * signals that waited for a thread that does not block them. in_runtime set.
+ * signals that waited for a thread that does not block them. The caller has
+ * in_runtime set.
  */
 void wf_mask_begin(struct wf_thread *t);
 
@@ -66,7 +68,7 @@ void wf_mask_leave_blocked(void);
  */
 void wf_mask_keep_raised(int sig);
 
-/* As sigpending. in_runtime 0. */
+/* As sigpending. The caller has in_runtime 0. */
 uint64_t wf_mask_pending(void);
 
 #endif

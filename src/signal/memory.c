@@ -58,8 +58,9 @@ static bool ask_read(uintptr_t at)
 {
 	enum { NO_SUCH_HOW = -1, SET_BYTES = 8 };
 
-	/* Any word of the page will do. If `at` is 0, uses the second word,
-	 * since a NULL set is not read. */
+	/* Any word of the page will do. Not its first: in the page at 0 that is
+	 * NULL, and the kernel does not read a NULL set. So the second word is
+	 * read. */
 	return wf_sys(SYS_rt_sigprocmask, NO_SUCH_HOW,
 		      wf_align_down(at, WF_PAGE) + SET_BYTES, NULL,
 		      SET_BYTES) != -EFAULT;

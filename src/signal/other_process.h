@@ -29,7 +29,7 @@ static inline bool wf_other_process_is_id(long tid)
 /*
  * As tgkill, for a thread of another process: the thread has the signal when
  * this returns. Returns -ESRCH also if the process is not on weft or has no
- * threads. May sleep; in_runtime 0.
+ * threads. May sleep; the caller has in_runtime 0.
  */
 long wf_other_process_send(long pid, long tid, long sig);
 

@@ -18,19 +18,21 @@
 /*
  * Registers the timer with the kernel's number `id`: it sends sig to the thread
  * tid. The kernel signals the receiver, by WF_PREEMPT_SIGNAL. Call before the
- * timer is armed. in_runtime set. Returns 0, or -EAGAIN if there are too many.
+ * timer is armed. The caller has in_runtime set. Returns 0, or -EAGAIN if there
+ * are too many.
  */
 int wf_posix_timer_add(int id, int sig, int32_t tid);
 /*
- * Forgets the timer. Call it before the kernel deletes the timer. in_runtime
- * set.
+ * Forgets the timer. Call it before the kernel deletes the timer. The caller
+ * has in_runtime set.
  */
 void wf_posix_timer_remove(int id);
 
 /*
- * True if info comes from such a timer. info is then the signal for the thread,
- * and *ret_target the thread, or NULL if it has ended. in_runtime set, or on a
- * kernel thread of weft's.
+ * True if info is the receiver's signal from a timer that wf_posix_timer_add
+ * registered. Then changes info to the signal that the thread is to get, and
+ * sets *ret_target to that thread, or to NULL if the thread has ended. The
+ * caller has in_runtime set, or on a kernel thread of weft's.
  */
 bool wf_posix_timer_target(siginfo_t *info, struct wf_thread **ret_target);
 

@@ -77,10 +77,15 @@
 
 /* the process to which preemption signals are sent */
 static int main_pid;
-/* PREEMPT-4: read together with wf_os_execs */
+/*
+ * Threads that are sending a preemption signal now. An exec waits until there
+ * are none. A sender counts itself here, and then checks wf_os_execs. PREEMPT-4
+ */
 static _Atomic uint32_t nr_senders;
-/* begun, and waiting: PREEMPT-5 */
-static _Atomic uint32_t nr_broadcasts, nr_kept_back;
+/* Broadcasts that have begun. PREEMPT-5 */
+static _Atomic uint32_t nr_broadcasts;
+/* Threads that wait to broadcast or to execute, for another that does. */
+static _Atomic uint32_t nr_kept_back;
 
 static bool is_on_altstack(const struct wf_carrier *c, uintptr_t sp)
 {

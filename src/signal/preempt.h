@@ -43,7 +43,8 @@ bool wf_preempt_is_here(void);
  * exec_begin: from here on no preemption signals are sent, until exec_end after
  * an exec that has failed. It waits for threads that broadcast, and sets
  * t->is_replacing. exec_settle: when it returns, no preemption signal is on its
- * way to the caller. in_runtime 0; all signals are blocked for exec_end.
+ * way to the caller. The caller has in_runtime 0; all signals are blocked for
+ * exec_end.
  */
 void wf_preempt_exec_begin(struct wf_thread *t);
 void wf_preempt_exec_settle(void);

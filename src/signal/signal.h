@@ -67,9 +67,9 @@ void wf_signal_restore(const struct wf_thread *t);
 /*
  * Around exec. exec_begin is the last step before exec. It gives the kernel the
  * signals that are pending for t, the caller, and for the process, for the new
- * program (t->given). It needs no VP; in_runtime 0. exec_failed takes them
- * back; all signals are blocked. exec_over delivers those that are due, once
- * the mask is open.
+ * program (t->given). It needs no VP; the caller has in_runtime 0. exec_failed
+ * takes them back; all signals are blocked. exec_over delivers those that are
+ * due, once the mask is open.
  */
 void wf_signal_exec_begin(struct wf_thread *t);
 void wf_signal_exec_failed(struct wf_thread *t);
@@ -81,8 +81,8 @@ void wf_signal_exec_over(struct wf_thread *t);
  */
 void wf_signal_thread_init(struct wf_thread *t);
 /*
- * Called when t, the caller, has its TLS: from now on handlers may run.
- * in_runtime 0.
+ * Called when t, the caller, has its TLS: from now on handlers may run. The
+ * caller has in_runtime 0.
  */
 void wf_signal_thread_begin(struct wf_thread *t);
 /*

@@ -77,7 +77,9 @@ static bool is_for_running(int sig, const siginfo_t *info)
 /* --- in the runtime ----------------------------------------------------- */
 
 /*
- * Stores a signal that has interrupted the runtime in c's slot. SIGNAL_ENTRY-1
+ * Stores a signal that has interrupted the runtime in c->signal_slot, which
+ * holds up to WF_SIGNAL_SLOTS signals until the thread leaves the runtime.
+ * SIGNAL_ENTRY-1
  */
 static void put_off(struct wf_thread *t, struct wf_carrier *c,
 		    const siginfo_t *info, ucontext_t *uc)

@@ -43,8 +43,9 @@ void wf_signal_entry_kick(struct wf_thread *t, ucontext_t *uc);
 void wf_signal_entry_restart_call(ucontext_t *uc);
 
 /*
- * Gives each signal in c's slot to the thread that it is for; in_runtime set.
- * t is the thread that runs on c, or NULL on the carrier's stack.
+ * Gives each signal in c's slot to the thread that it is for; the caller has
+ * in_runtime set. t is the thread that runs on c, or NULL on the carrier's
+ * stack.
  */
 void wf_signal_entry_drain(struct wf_carrier *c, struct wf_thread *t);
 

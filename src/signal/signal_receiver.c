@@ -363,8 +363,8 @@ void wf_signal_receiver_shrink(uint64_t set)
 }
 
 /*
- * Pokes the receiver and waits until its next turn has begun: until nr_turns
- * differs from `turn`.
+ * Pokes the receiver and waits until nr_turns differs from `turn`, but for at
+ * most POKE_AGAIN_NS. So callers check again and repeat the call.
  */
 static void await_turn(uint32_t turn)
 {

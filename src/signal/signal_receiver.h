@@ -26,7 +26,8 @@ void wf_signal_receiver_fork_child(void);
 
 /*
  * want: some thread waits for the signals in set from now on. open: some thread
- * does not block them from now on. Any thread may call these; in_runtime set.
+ * does not block them from now on. Any thread may call these; the caller has
+ * in_runtime set.
  */
 void wf_signal_receiver_want(uint64_t set);
 void wf_signal_receiver_open(uint64_t set);

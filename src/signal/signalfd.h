@@ -38,8 +38,8 @@ void wf_signalfd_begin(uint64_t set);
  */
 void wf_signalfd_before_wait(void);
 /*
- * True if t, the caller, reads a signalfd and a signal for it is queued.
- * in_runtime set.
+ * True if t, the caller, reads a signalfd and a signal for it is queued. The
+ * caller has in_runtime set.
  */
 bool wf_signalfd_is_due(struct wf_thread *t);
 /*
@@ -50,12 +50,12 @@ bool wf_signalfd_end(uint64_t set);
 
 /*
  * Called when t, the caller, enters a handler. Returns the set of the signalfd
- * read that the handler interrupts, or 0. in_runtime set.
+ * read that the handler interrupts, or 0. The caller has in_runtime set.
  */
 uint64_t wf_signalfd_suspend(struct wf_thread *t);
 /*
  * Called when the handler returns to the read. Returns true if a signal of set
- * is queued. in_runtime set.
+ * is queued. The caller has in_runtime set.
  */
 bool wf_signalfd_resume(struct wf_thread *t, uint64_t set);
 

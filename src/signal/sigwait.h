@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waits for signals: the calling thread parks. in_runtime 0.
+ * Waits for signals: the calling thread parks. The caller has in_runtime 0.
  *
  *     sig = wf_signal_wait(set, &info, deadline_ns);
  */

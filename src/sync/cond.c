@@ -443,7 +443,7 @@ WF_INLINE int signal_locked(void *arg, const struct wf_thread *first)
 	count_up_locked(change->cond); /* COND-2: before the wake */
 	if (WF_LIKELY(first != NULL))
 		count_out_locked(change);
-	return WF_WOKEN_LAST; /* token: moves no thread to the mutex */
+	return WF_WOKEN_LAST; /* the waiter's token: none parked on the mutex */
 }
 
 /* Not inline, as its callers are WF_PREEMPTIBLE. Returns 0, as they do. */

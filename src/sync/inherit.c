@@ -70,7 +70,7 @@ static bool holds(const struct wf_carrier *c, const pthread_mutex_t *m)
 	       id_of(c);
 }
 
-/* --- the kernel thread of a thread -------------------------------------- */
+/* --- which kernel thread locks for a thread ----------------------------- */
 
 /*
  * True if the kernel knows the caller's id, so that libc's functions lock.

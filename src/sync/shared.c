@@ -124,9 +124,10 @@ static void unlist_locked(pthread_mutex_t *m)
 }
 
 /*
- * Decides once which kernel thread's list is used, and returns that thread's
- * id. A mutex must be unlocked as it was locked, so the decision is final. The
- * first caller wins: the monitor, or a thread that has waited too long for it.
+ * Decides once which kernel thread has the process's robust mutexes in its
+ * robust list, and returns that thread's id. A mutex must be unlocked as it was
+ * locked, so the decision is final. The first caller wins: the monitor, which
+ * has registered a list, or a thread that has waited too long for the monitor.
  */
 static int settle(int tid)
 {

@@ -21,8 +21,11 @@ void wf_affinity_init(void);
  */
 void wf_affinity_end(struct wf_thread *t);
 
-/* Returns 0; -EINVAL if the set has no CPU that t may use; -EFAULT. Stores in
- * *ret_partial whether the set differs from the process's. in_runtime 0. */
+/*
+ * Returns 0; -EINVAL if the set has no CPU that t may use; -EFAULT. Stores in
+ * *ret_partial whether the set differs from the process's. The caller has
+ * in_runtime 0.
+ */
 int wf_affinity_check(size_t size, const cpu_set_t *set, bool *ret_partial);
 
 /*

@@ -18,8 +18,8 @@
 #include "sched/thread.h"
 
 /*
- * Binds the caller. in_runtime 0. Returns 0, or -EAGAIN if no kernel thread can
- * be made.
+ * Binds the caller. The caller has in_runtime 0. Returns 0, or -EAGAIN if no
+ * kernel thread can be made.
  */
 int wf_kernel_state_begin(enum wf_bound_why why);
 /*

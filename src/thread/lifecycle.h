@@ -38,8 +38,8 @@ struct wf_thread_params {
 
 /*
  * Creates a thread that will run start(arg). Stores its pthread_t in
- * *ret_handle before the thread can run. Needs a started runtime; in_runtime 0.
- * Returns 0 or -EAGAIN.
+ * *ret_handle before the thread can run. Needs a started runtime; the caller
+ * has in_runtime 0. Returns 0 or -EAGAIN.
  */
 int wf_thread_create(const struct wf_thread_params *params,
 		     void *(*start)(void *), void *arg, pthread_t *ret_handle);
@@ -74,7 +74,8 @@ WF_NORETURN void wf_thread_main(void);
 
 /*
  * Ends t, the caller, after its start routine: runs destructors, frees TLS, and
- * switches away. Ends the process if t is the last thread. in_runtime 0.
+ * switches away. Ends the process if t is the last thread. The caller has
+ * in_runtime 0.
  */
 WF_NORETURN void wf_thread_finish(struct wf_thread *t);
 /*

@@ -17,7 +17,7 @@
  */
 bool wf_name_is_kept(const struct wf_thread *t);
 
-/* Sets t's name, cut off at 15 bytes. in_runtime 0. */
+/* Sets t's name, cut off at 15 bytes. The caller has in_runtime 0. */
 void wf_name_set(struct wf_thread *t, const char *name);
 
 /*

@@ -14,7 +14,7 @@
 /*
  * Binds the caller. From then on its id, alternate stack and handlers are those
  * of its kernel thread (OWN_RUNTIME-1). Does nothing if that is so already, or
- * if no kernel thread can be made. in_runtime 0.
+ * if no kernel thread can be made. The caller has in_runtime 0.
  */
 void wf_own_runtime_enter(void);
 

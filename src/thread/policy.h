@@ -22,8 +22,8 @@ int wf_policy_of(const struct wf_thread *t);
 
 /*
  * Checks whether the kernel would let a thread that t makes have this policy
- * and priority. The runtime has started, in_runtime 0. Returns 0, -EINVAL or
- * -EPERM.
+ * and priority. The runtime has started. The caller has in_runtime 0. Returns
+ * 0, -EINVAL or -EPERM.
  */
 int wf_policy_check_made(const struct wf_thread *t, int policy, int priority);
 
@@ -53,7 +53,7 @@ void wf_policy_inherit(struct wf_thread *made, const struct wf_thread *t);
 
 /*
  * Stores the round-robin interval that the kernel would report for t. Returns 0
- * or -Exxx. in_runtime 0.
+ * or -Exxx. The caller has in_runtime 0.
  */
 int wf_policy_interval(const struct wf_thread *t, struct timespec *ret_ts);
 

@@ -22,8 +22,10 @@ static inline void wf_reap_consider(void)
 		wf_reap_consider_slow();
 }
 
-/* Ends the reaper, and returns when it has ended. The caller is the only other
- * thread. Yields. in_runtime 0. */
+/*
+ * Ends the reaper, and returns when it has ended. The caller is the only other
+ * thread. Yields. The caller has in_runtime 0.
+ */
 void wf_reap_end(void);
 /* In a fork child, which has no reaper. */
 void wf_reap_fork_child(void);

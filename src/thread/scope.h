@@ -16,7 +16,7 @@
 /*
  * True if --bound names `start`: its pattern is in the name of the object that
  * holds `start`. A pattern with a slash is compared with the path. Takes the
- * loader's lock; in_runtime 0.
+ * loader's lock; the caller has in_runtime 0.
  */
 bool wf_scope_matches_slow(const void *start);
 

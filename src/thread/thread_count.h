@@ -80,8 +80,8 @@ bool wf_thread_count_is_last(void);
  */
 void wf_thread_count_left(void);
 /*
- * Ends the process with the status of its last thread. in_runtime 0. Only for
- * the thread for which wf_thread_count_is_last was true.
+ * Ends the process with the status of its last thread. The caller has
+ * in_runtime 0. Only for the thread for which wf_thread_count_is_last was true.
  */
 WF_NORETURN void wf_thread_count_end_process(int status);
 

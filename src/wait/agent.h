@@ -24,14 +24,14 @@ void wf_agent_init(bool has_cpu_for_each_vp);
 /*
  * Sets the policy (enum wf_wait_policy) and how many VPs may poll at a time.
  * With 0 agents the policy becomes WF_WAIT_PARK. Returns 0, or -EINVAL for an
- * unknown policy or more agents than VPs. in_runtime 0; the runtime must have
- * started.
+ * unknown policy or more agents than VPs. The caller has in_runtime 0; the
+ * runtime must have started.
  */
 int wf_agent_set(uint32_t policy, uint32_t agents);
 
 /*
- * Makes each agent that polls or sleeps run through its loop again. in_runtime
- * set.
+ * Makes each agent that polls or sleeps run through its loop again. The caller
+ * has in_runtime set.
  */
 void wf_agent_rouse(void);
 

@@ -74,7 +74,8 @@ WF_NOINLINE void wf_biased_end_revoker(struct wf_spin *lock);
 
 /*
  * Begins to use a bucket. Returns true if the caller needs no lock until it
- * unlocks `inside`. vp is the caller's VP, or NULL. in_runtime set.
+ * unlocks `inside`. vp is the caller's VP, or NULL. The caller has in_runtime
+ * set.
  */
 WF_INLINE bool wf_biased_begin(struct wf_vp *vp)
 {

@@ -76,7 +76,7 @@ int wf_ufutex_wait_noted(enum wf_wait_kind kind, const void *addr,
 /*
  * Called when a jump or an exit has left the frame that the note is in, so that
  * the wait cannot continue. Ends the wait if it is in flight, and returns its
- * result. in_runtime 0.
+ * result. The caller has in_runtime 0.
  */
 int wf_ufutex_leave(struct wf_ufutex_note *note);
 
@@ -102,9 +102,9 @@ int wf_ufutex_wait_commit(enum wf_wait_kind kind, const void *addr,
 			  int64_t deadline_ns, struct wf_ufutex_note *note);
 
 /*
- * Waits as a bound thread for a word that other processes wake by the kernel's
- * shared futex. Results are those of wf_ufutex_wait, or -EFAULT. Call it only
- * if wf_os_futex_can_wait_beside returns true.
+ * Waits for a word that other processes wake by the kernel's shared futex. The
+ * caller is a bound thread; it sleeps in the kernel. Returns as wf_ufutex_wait,
+ * or -EFAULT. Call it only if wf_os_futex_can_wait_beside returns true.
  */
 int wf_ufutex_wait_shared(const void *shared, uint32_t expected,
 			  int64_t deadline_ns);

@@ -58,7 +58,8 @@ extern struct wf_bucket_table wf_bucket_table;
 /*
  * Makes the table unless it has been made. Called before the first wait. A
  * waker that still reads the old table searches it for earlier waiters, and
- * there are none. Several threads may call it at a time. in_runtime set.
+ * there are none. Several threads may call it at a time. The caller has
+ * in_runtime set.
  */
 void wf_bucket_table_choose(void);
 

@@ -32,14 +32,18 @@ enum {
 
 /*
  * Waits until one of nr words has changed, and stores its index to *ret_index
- * if that is not NULL. in_runtime 0. Returns 0, -ETIMEDOUT, -EFAULT (*ret_index
- * is set), -EINVAL, -EAGAIN (a WF_WORD_POLLED word, and no VP polls), -ENOMEM,
- * or -ECANCELED at a cancellation point. The runtime must have started.
+ * if that is not NULL. The caller has in_runtime 0. Returns 0, -ETIMEDOUT,
+ * -EFAULT (*ret_index is set), -EINVAL, -EAGAIN (a WF_WORD_POLLED word, and no
+ * VP polls), -ENOMEM, or -ECANCELED at a cancellation point. The runtime must
+ * have started.
  */
 int wf_word_wait(const struct wf_word *words, size_t nr, size_t *ret_index,
 		 int64_t deadline_ns);
 
-/* Ends the waits for the word at addr if it has changed. in_runtime 0. */
+/*
+ * Ends the waits for the word at addr if it has changed. The caller has
+ * in_runtime 0.
+ */
 void wf_word_ring(const volatile void *addr);
 
 /*
@@ -91,8 +95,8 @@ uint64_t wf_words_nr_waits(void);
 extern _Atomic uint32_t wf_words_nr_watched;
 
 /*
- * Polls the words if the last poll was long enough ago. Owner of vp; in_runtime
- * set, no lock.
+ * Polls the words if the last poll was long enough ago. The caller owns vp,
+ * has in_runtime set, and holds no lock.
  */
 void wf_words_poll_when_due(struct wf_vp *vp);
 void wf_words_fork_child(void);

@@ -43,8 +43,8 @@ struct wf_word_array {
 extern struct wf_word_array wf_word_array;
 
 /*
- * Makes a word with this value. Returns NULL if there is no memory. in_runtime
- * 0.
+ * Makes a word with this value. Returns NULL if there is no memory. The caller
+ * has in_runtime 0.
  */
 uint32_t *wf_word_new(uint32_t value);
 void wf_word_free(uint32_t *word);

@@ -39,7 +39,7 @@ extern struct wf_word_table wf_word_table;
 
 /*
  * Takes nr slots, linked by next. Returns the number of the first, or 0 if
- * there is no memory. in_runtime set, signals closed.
+ * there is no memory. The caller has in_runtime set, signals closed.
  */
 uint32_t wf_word_slots_get(size_t nr);
 void wf_word_slots_put(uint32_t first);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compares weft's counters before and after a test. CHECK_DID checks nothing
- * natively, and with --bound, where each thread has a kernel thread.
+ * Compares weft's counters before and after a test. CHECK_DID checks nothing in
+ * native runs, where there are no counters. Nor does it with --bound, where
+ * each thread has a kernel thread, so that parks and handoffs do not occur.
  *
  *     struct did before = did_begin();
  *     ...

@@ -7,8 +7,9 @@
  *     await_rest();
  *     ...                     the waiter waits in sem_wait
  *
- * On weft a thread's wait ends in one of a kernel thread's, when nothing else
- * is to be run. Where other threads compute, wait for a counter instead.
+ * On weft a parked thread has no kernel thread that waits. But once all threads
+ * wait, the carriers sleep, and the kernel shows that. Where other threads
+ * compute, wait for a counter instead.
  */
 #ifndef REST_H
 #define REST_H

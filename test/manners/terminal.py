@@ -23,8 +23,11 @@ STOP, INTERRUPT, QUIT, END = "\x1a", "\x03", "\x1c", "\x04"
 
 
 def take_terminal():
-    """Keys end programs there, also if the test runs in the background of a
-    shell without job control, which ignores them."""
+    """Runs in the child process before its exec: makes the terminal of its
+    standard input its controlling terminal, and lets Ctrl-C and Ctrl-\\ end the
+    program. A shell without job control may have started the tests in the
+    background, with SIGINT and SIGQUIT ignored, and the program would inherit
+    that."""
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)

@@ -38,7 +38,10 @@ static void *read_once(void *arg)
 	return arg;
 }
 
-/* Starts a wait for which either backend needs a descriptor. */
+/*
+ * Starts a wait for which each backend needs a descriptor of weft's: the
+ * ring's, or the watcher's epoll set.
+ */
 static pthread_t start_reader(void)
 {
 	pthread_t thread;

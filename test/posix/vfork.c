@@ -442,7 +442,7 @@ TEST(clone_by_threads)
 	in_threads(clone_child, 4);
 }
 
-/* --- the thread itself, seen by others ------------------------------------ */
+/* --- the thread that called vfork, seen by others ------------------------- */
 
 static _Atomic int is_lent, is_signalled;
 

@@ -45,7 +45,8 @@ static void *call(void *arg)
 		if (i % 50 == 0)
 			CHECK_EQ(usleep(100), 0);
 	}
-	/* Another thread would signal this one by libc's name for it. */
+	/* libc's name for this thread, its pthread_t, must work here, too:
+	 * another thread would signal this thread by it. */
 	while (atomic_load(&nr_inside) < NR_CALLERS)
 		sched_yield();
 	CHECK_EQ(pthread_kill(pthread_self(), SIGURG), 0);

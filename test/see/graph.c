@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two rows wait for each other, but belong to different moments. wf_see_cycles
- * reads them again and finds out, whichever of them has changed, and when.
+ * Two threads seem to wait for each other, but `weft ps` has read their records
+ * at different moments. wf_see_cycles reads the records again, and must notice
+ * the change, whichever thread has changed and before whichever read.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads that are created and end, lock two mutexes in order or in turn,
- * sleep, and wait for semaphores, all the time. Each start routine has one kind
- * of wait. Prints the start routines with it and with their names, and ends
- * with its standard input.
+ * Threads change state all the time, while a test reads them. Some take two
+ * mutexes together, always in one order; others take two mutexes one after the
+ * other. Others are created, sleep and end, or exchange semaphores. Each start
+ * routine has one kind of wait. Prints a line for each start routine, with its
+ * name and its kind of wait. Ends at the end of its standard input.
  */
 #include <pthread.h>
 #include <semaphore.h>

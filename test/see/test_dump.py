@@ -299,7 +299,9 @@ THREAD = 80  # bytes of struct wf_stream_thread
 
 
 def read_from(*packets, answer=None):
-    """weft stacks with these packets on its input, and its requests."""
+    """Runs `weft stacks -` with these packets on its standard input. It has to
+    refuse them with one line. Returns that line, and the requests that it sent,
+    which answer() serves."""
     ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours, subprocess.Popen(
             [WEFT, "stacks", "-"], stdin=its, stdout=subprocess.PIPE,

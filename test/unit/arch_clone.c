@@ -76,7 +76,8 @@ static void test_begins(void **state)
 		assert_int_equal(found.frame % 16, 0);
 		assert_in_range(found.frame, (uintptr_t)top - 128,
 				(uintptr_t)top);
-		/* A frame pointer of 0 ends every backtrace here. */
+		/* The new kernel thread's first frame has 0 as its caller's
+		 * frame pointer, so a backtrace ends there. */
 		assert_int_equal(found.caller_frame, 0);
 		assert_int_equal(wf_cpu_thread_register(), own);
 	}

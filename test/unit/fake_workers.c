@@ -250,7 +250,10 @@ void call_wake(struct call *c)
 	wf_sys(SYS_futex, &c->word, FUTEX_WAKE, 1);
 }
 
-/* Pushes a request with a call that ends before its thread checks it. */
+/*
+ * Pushes a request and waits until the worker has made its call: the
+ * requester's check finds COMPLETE, and needs no report.
+ */
 void call_push_hit(struct call *c)
 {
 	call_set_wait(c);

@@ -115,7 +115,10 @@ static void beside_a_computing_thread_it_submits(void **state)
 	wf_store_relaxed(&vp.cur, NULL);
 }
 
-/* A request is submitted as many scheduling points later as the tick says. */
+/*
+ * A request is submitted after 2 * starvation_bound polls, since a switch polls
+ * twice. The tick sets starvation_bound.
+ */
 static void a_request_waits_for_some_points(void **state)
 {
 	if (wf_ring_ensure(&vp) < 0)

@@ -126,7 +126,7 @@ static void test_polling_is_not_charged(void **state)
 	assert_false(runs_long(vp));
 }
 
-/* --- a computing thread is worth the wake of an idle VP ------------------- */
+/* --- a CPU-bound thread may wake an idle VP, which runs other threads ----- */
 
 static struct wf_vp *beside_an_idle_vp(void)
 {

@@ -200,8 +200,8 @@ def measured(place, build, system, deadline, pool, processes):
 
 
 def table(place, build, names, deadline, pool, processes, say=print):
-    """[{system, cpu, kernel, libc, natively, failed, command, why}...]. A
-    row without an entry in `why` has all."""
+    """[{system, cpu, kernel, libc, natively, failed, command, why}...]. A row
+    with an empty `why` has a value for each of these."""
     found = []
     for system in ALL:
         if system.name not in names:

@@ -2,19 +2,22 @@
 /*
  * PTL-N as its paper has it, in small: a process with two user-level threads,
  * of which one reads or writes and the other spins, and an I/O server in a
- * process of its own. The first thread is a chain of completions: its next
- * step is taken by the signal's handler, on top of the second.
+ * process of its own. The first thread has no stack of its own. When a request
+ * completes, a signal interrupts the spinning thread, and the signal's handler
+ * takes the first thread's next step on the stack of the spinning thread.
  *
  *     bench_ptl_n_model share|copy ask|tell|timer|socket NICE
  *                       FILE MIB UNIT_KIB read|write hit|miss spin|alone
  *
  * share: the server has the same address space; copy: blocks go through shared
- * memory. ask: the requester looks before it waits, and a signal is sent only
- * if it waits (YET, WAIT, COMPLETE); tell: a signal for each completion. The
- * other two look first as well. timer: a waiting requester looks again at each
- * tick of a 10 ms timer, and the server sends nothing; socket: the server sends
- * a byte, and the kernel signals that the socket can be read. NICE is added to
- * the first process's nice value. Prints the number of notices, too.
+ * memory. ask: the requester checks for completion before it waits, and the
+ * server signals only a requester that waits (YET, WAIT, COMPLETE). tell: the
+ * server sends a signal for each completion. In the other two ways the
+ * requester also checks before it waits. timer: a waiting requester checks
+ * again at each tick of a 10 ms timer, and the server sends nothing. socket:
+ * the server sends a byte, and the kernel signals that the socket can be read.
+ * NICE is added to the first process's nice value. Prints the number of
+ * notices, too.
  *
  * MODEL-1. A request is the server's from the store of `asked` until the
  *     exchange of `status`.

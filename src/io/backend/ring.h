@@ -68,7 +68,8 @@ void wf_ring_end(void);
  * From now on wf_ring_ensure refuses rings. wf_ring_give_up cancels the
  * requests in flight, and their threads run them again elsewhere. It returns
  * true as long as some are in flight. wf_ring_keep_on permits rings again, if
- * the kernel does not refuse them after all. Any thread, in_runtime 0.
+ * the kernel does not refuse them after all. Any thread with in_runtime 0 may
+ * call these functions.
  */
 bool wf_ring_give_up(void);
 void wf_ring_keep_on(void);

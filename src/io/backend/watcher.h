@@ -33,8 +33,8 @@ void wf_watcher_served(struct wf_request *r, int result);
 
 /*
  * The numbers `first` to `last` are about to be closed or replaced. Requests on
- * them continue with duplicates, so that they stay with their files. Any
- * thread, in_runtime 0.
+ * them continue with duplicates, so that they stay with their files. Any thread
+ * with in_runtime 0 may call this function.
  */
 void wf_watcher_before_close(unsigned int first, unsigned int last);
 

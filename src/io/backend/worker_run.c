@@ -313,9 +313,10 @@ static int clone_locked(struct wf_worker *s, void *stack_top, uintptr_t tp)
 }
 
 /*
- * Returns false if the supervisor may not wait for the clone lock. A thread
- * that changes credentials holds the lock. It may wait for a worker that has
- * ended, which only the supervisor can find (boot/setxid.c, SETXID-3).
+ * Takes the clone lock. Returns false, without the lock, only to the supervisor
+ * and only while credentials change. The thread that changes them holds the
+ * lock, and may wait for a worker that has ended. Only the supervisor can find
+ * that worker (boot/setxid.c, SETXID-3).
  */
 static bool lock_clone(void)
 {

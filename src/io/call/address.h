@@ -24,7 +24,7 @@ int wf_address_run(struct wf_request *r, int64_t deadline_ns);
 
 /*
  * Accepts without waiting, by a ring. Returns the new descriptor or -Exxx;
- * -EAGAIN also if there is no ring. in_runtime 0.
+ * -EAGAIN also if there is no ring. The caller has in_runtime 0.
  */
 int wf_address_try_accept(const struct wf_request *r);
 

@@ -16,7 +16,7 @@
 
 /*
  * The thread that closes or replaces the numbers calls both. The first may
- * yield. in_runtime 0.
+ * yield. The caller has in_runtime 0.
  */
 void wf_io_before_close(unsigned int first, unsigned int last);
 void wf_io_after_close(unsigned int first, unsigned int last);

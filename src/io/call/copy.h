@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Moves bytes between descriptors without holding a VP while that waits.
- * in_runtime 0; returns as io/io.h.
+ * Moves bytes between descriptors, without holding a VP while the call waits.
+ * The caller has in_runtime 0. Returns as the functions of io/io.h.
  *
  *     n = wf_io_sendfile(socket, file, &offset, bytes);
  */

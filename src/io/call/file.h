@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads and writes of files on disks, and the calls that wait for the disk.
- * They wait without holding a VP. in_runtime 0; return as io/io.h. No handler
- * ends them, as in the kernel.
+ * They wait without holding a VP, and return as the functions of io/io.h do.
+ * The caller has in_runtime 0. No handler ends the calls, as in the kernel.
  *
  *     n = wf_io_preadv(fd, iov, nr, offset);
  */

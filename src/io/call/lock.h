@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Locks on files that wait without holding a VP. in_runtime 0; return as
- * io/io.h.
+ * Locks on files: the calls wait without holding a VP, and return as the
+ * functions of io/io.h do. The caller has in_runtime 0.
  *
  *     err = wf_io_flock(fd, LOCK_EX);
  */

@@ -64,11 +64,11 @@ int wf_many_wait(struct wf_many *m, int64_t deadline_ns, uint32_t nr_handlers);
 void wf_many_end(struct wf_many *m);
 
 /*
- * The closing thread calls this before it closes or replaces the numbers.
- * in_runtime 0.
+ * The closing thread calls this before it closes or replaces the numbers. The
+ * caller has in_runtime 0.
  */
 void wf_many_before_close(unsigned int first, unsigned int last);
-/* The closing thread calls this after that. in_runtime 0. */
+/* The closing thread calls this after that. The caller has in_runtime 0. */
 void wf_many_after_close(unsigned int first, unsigned int last);
 
 void wf_many_fork_child(void);

@@ -47,7 +47,7 @@ void wf_epoll_proxy_wake_next(const struct wf_epoll_proxy *p, int fd);
 
 /*
  * The closing thread calls the first before it closes or replaces the numbers,
- * and the second after that, always both. in_runtime 0.
+ * and the second after that, always both. The caller has in_runtime 0.
  */
 void wf_epoll_proxy_before_close(unsigned int first, unsigned int last);
 void wf_epoll_proxy_after_close(unsigned int first, unsigned int last);

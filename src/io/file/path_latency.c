@@ -39,7 +39,8 @@ static uint64_t key_of(uint64_t hash)
 
 static _Atomic uint64_t *slot_of(uint64_t key)
 {
-	/* The hash of a short name lacks some of its highest bits. */
+	/* For short names the highest bits of the hash hardly depend on the
+	 * name. So the slot is taken from both halves of the key. */
 	return &known[(key ^ key >> 32) >> 2 & ((1 << NR_BITS) - 1)];
 }
 
