@@ -90,7 +90,8 @@ def test_manual_page_lists_every_option():
 
 
 def test_manual_page_names_every_command(weft):
-    """With the options of the commands beside `run`."""
+    """The manual page names each command, and each option of the commands other
+    than `run`."""
     text = (ROOT / "docs/man/weft.1").read_text().replace("\\", "")
     commands = re.findall(r"^  (\w+)", weft("help").stdout, re.M)
     assert {"run", "doctor", "stacks", "core"} <= set(commands)
@@ -155,7 +156,8 @@ def test_bad_variable(weft):
 ])
 @pytest.mark.parametrize("preloaded", [False, True])
 def test_mistyped_variable(weft, variable, words, preloaded):
-    """By the command and by the library alone, with one line."""
+    """The command refuses the variable with one line. So does the library, if
+    it is loaded without the command."""
     env = {variable: "1"}
     if preloaded:
         result = subprocess.run(
@@ -167,7 +169,8 @@ def test_mistyped_variable(weft, variable, words, preloaded):
 
 
 def test_variable_of_another_program(weft):
-    """As those of Kubernetes for a service called weft."""
+    """Kubernetes sets variables WEFT_... for a service called weft: `run`
+    ignores them, and `doctor` lists them."""
     env = {"WEFT_SERVICE_HOST": "10.0.0.1", "WEFT_STATS": "0"}
     result = weft("run", "true", env=env)
     assert result.returncode == 0 and result.stderr == ""

@@ -126,7 +126,8 @@ def test_sees_the_same(seer, cpus, args):
 
 
 def nr_tasks(seer, args, *options, cpus=CPUS):
-    """Kernel threads, of which one is there for each virtual processor."""
+    """Runs the program and returns its number of kernel threads, which includes
+    one for each virtual processor."""
     process = subprocess.Popen(
         [BUILD / "weft", "run", *options, seer, *args],
         stdout=subprocess.PIPE, text=True,

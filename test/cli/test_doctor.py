@@ -56,7 +56,9 @@ def test_limits_are_asked_for(weft):
     (5, 0, "4 at most can be made now: threads that block"),
 ])
 def test_kernel_threads_are_tried(weft, nr, status, says):
-    """The limit itself says nothing: the user's other processes count."""
+    """doctor makes kernel threads to find out how many the limit permits.
+    RLIMIT_NPROC alone does not tell, since the user's other processes count,
+    too."""
     def lower():
         resource.setrlimit(resource.RLIMIT_NPROC, (nr, nr))
         os.setresuid(NOBODY_ELSE, NOBODY_ELSE, NOBODY_ELSE)
@@ -72,7 +74,8 @@ def test_kernel_threads_are_tried(weft, nr, status, says):
 
 @pytest.mark.parametrize("error", [errno.EPERM, errno.ENOSYS])
 def test_kernel_threads_that_a_filter_refuses(weft, error):
-    """The limit is not to blame. Without clone3 alone libc takes clone."""
+    """If a filter refuses clone and clone3, doctor blames the filter and not
+    the limit. If it refuses clone3 only, libc uses clone, and all is well."""
     refuse = ["refuse", error, CLONE, CLONE3, "--", BUILD / "weft"]
     found = rows(weft(*refuse, "doctor", command=FILTER))
     assert found["kernel threads"].startswith(
@@ -137,7 +140,8 @@ def test_program_that_cannot_be_opened(weft, compile_c):
 
 
 def test_few_numbers_for_files(weft):
-    """As few as programs can start with."""
+    """doctor works with the smallest limit on descriptors with which programs
+    can start."""
     result = weft("doctor", preexec_fn=lambda: resource.setrlimit(
         resource.RLIMIT_NOFILE, (4, 4)))
     assert result.returncode == 0 and result.stderr == ""
@@ -206,8 +210,9 @@ def test_should_with_openmp(weft, compile_c):
 
 
 def test_should_by_a_library(weft, compile_c):
-    """The program may not call the functions that create them, so the answer
-    is no "yes", in whatever calls the library waits."""
+    """A library of the program creates threads, but the program may never call
+    the functions that create them. So `should` is not "yes", whatever calls the
+    library waits in."""
     library = compile_c("-shared", "-fPIC", name="libworkers.so", source="""
         #include <pthread.h>
         #include <sys/socket.h>
@@ -249,8 +254,8 @@ CALLS = '''
 @pytest.mark.parametrize("flags", [(), ("-s",), ("-no-pie", "-Wl,-z,lazy"),
                                    ("-Wl,--hash-style=sysv",)])
 def test_functions_that_differ(weft, compile_c, flags):
-    """One line for each reason, and none for differences that few uses
-    meet."""
+    """doctor prints one line for each reason for which functions differ on
+    weft. It prints none for differences that few programs meet."""
     result = weft("doctor", compile_c(*flags, source=CALLS))
     assert result.returncode == 0 and result.stderr == ""
     found = [line[18:].split(":")[0] for line in result.stdout.splitlines()
@@ -262,7 +267,8 @@ def test_functions_that_differ(weft, compile_c, flags):
 
 
 def test_functions_of_libraries(weft, compile_c, tmp_path):
-    """Those that the loader finds, and those that lie beside the program."""
+    """doctor checks the functions of the libraries that the loader finds, and
+    of those in folders beside the program."""
     plugins = tmp_path / "lib/plugins"
     plugins.mkdir(parents=True)
     compile_c("-shared", "-fPIC", name="libneeded.so", source="""
@@ -288,7 +294,8 @@ def test_functions_of_libraries(weft, compile_c, tmp_path):
 
 
 def test_functions_of_a_damaged_file(weft, compile_c):
-    """The tables of symbols lie outside of it."""
+    """The headers of the file place its tables of symbols outside of the
+    file."""
     program = compile_c(source=CALLS)
     content = bytearray(program.read_bytes())
     sections, = struct.unpack_from("<Q", content, 40)
@@ -324,7 +331,8 @@ def test_interpreter_of_a_script(weft, write_file, line):
 
 @pytest.mark.parametrize("shell", ["/bin/sh", "/bin/bash"])
 def test_script_that_starts_others(weft, write_file, shell):
-    """As the wrappers of pyenv and the like: the shell is not the program."""
+    """The program is a shell script that starts other programs, as the wrappers
+    of pyenv do. doctor says that it has not checked these programs."""
     script = write_file("python3", f"#!{shell}\nexec /usr/bin/env\n")
     found = rows(weft("doctor", script))
     assert "programs that this shell script starts" in found["not looked at"]

@@ -193,7 +193,8 @@ def added(before, after):
 
 
 def settle(waiters):
-    """Until nothing has moved for a second: weft's start is over."""
+    """Waits until no counter has changed for a second: then weft's start is
+    over."""
     end = time.monotonic() + SETTLE_S
     seen = waiters.counts()
     while time.monotonic() < end:
@@ -384,8 +385,10 @@ int main(void)
 
 
 def test_polls_where_words_change_often(weft, compile_c):
-    """The monitor finds the first changes, and does not know their frequency.
-    A poller may find none, if a short turn finds the change before."""
+    """The monitor finds the first changes of the words, and cannot know how
+    often they change. In a single run a poller may find no change, if a
+    thread's own short poll finds it before. So the test runs the program
+    several times."""
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("one CPU")
     if (BUILD / "counters").is_dir():

@@ -84,8 +84,9 @@ def test_malformed(weft):
 
 
 def test_old_name_of_a_value(weft):
-    """The release before called the workers servers: said once, the program's
-    children see the new name."""
+    """The release before this one had `servers` as the name of `workers`. weft
+    accepts the old name with one line, and the program's children see the new
+    name."""
     child = ["sh", "-c", f"echo $WEFT_IO; {BUILD / 'weft'} run true"]
     for result, said in (
             (weft("run", "--io", "servers", *child),

@@ -213,7 +213,7 @@ def test_executable_that_cannot_be_read(weft):
 
 
 def loaded(name):
-    """Where the library is that this process has loaded."""
+    """Returns the path of a library that this process has loaded."""
     with open("/proc/self/maps") as maps:
         paths = (line.split()[-1] for line in maps)
         return next(p for p in paths if os.path.basename(p).startswith(name))
@@ -262,7 +262,9 @@ def test_no_library(weft, tmp_path):
 
 
 def test_mpi_preloads_a_second_library(weft, tmp_path):
-    """A program that makes no MPI calls runs as ever."""
+    """With --mpi the program has libweft-mpi preloaded, too. Without the
+    library the command refuses --mpi. A program that makes no MPI calls runs as
+    it does without --mpi."""
     command = tmp_path / "weft"
     shutil.copy(BUILD / "weft", command)
     shutil.copy(LIBRARY, tmp_path / "libweft.so.0")
@@ -289,7 +291,8 @@ def test_library_path_that_cannot_be_preloaded(weft, tmp_path, name):
 
 @pytest.mark.parametrize("content", [b"", b"text", b"\x7fELF", None])
 def test_library_that_cannot_be_preloaded(weft, tmp_path, content):
-    """ld.so would say so, and run the program without weft."""
+    """The command refuses a library that ld.so could not load. ld.so would
+    print an error and run the program without weft."""
     library = tmp_path / "libweft.so.0"
     if content is None:
         library.mkdir()
@@ -301,7 +304,8 @@ def test_library_that_cannot_be_preloaded(weft, tmp_path, content):
 
 
 def test_library_of_another_origin(weft, compile_c):
-    """It would be loaded, and the program would run without weft."""
+    """The command refuses a library that has weft's name and is not weft's.
+    ld.so would load it, and the program would run without weft."""
     folder = compile_c("-shared", "-fPIC", "-Wl,-soname,libweft.so.0",
                        name="libweft.so.0", source="int weft;").parent
     shutil.copy(BUILD / "weft", folder)
@@ -339,7 +343,8 @@ def test_library_on_a_noexec_mount(weft, tmp_path):
 
 
 def test_command_that_runs_itself(weft):
-    """The inner options win; each list names the library once."""
+    """If weft runs itself, the inner options win, and LD_PRELOAD names the
+    library once."""
     inner = [BUILD / "weft", "run", "--vps", "3", "env"]
     env = environment(weft("run", "--vps", "2", "--stats", *inner))
     assert env["WEFT_VPS"] == "3" and env["WEFT_STATS"] == "1"
@@ -349,7 +354,8 @@ def test_command_that_runs_itself(weft):
 
 
 def test_variable_that_is_there_twice(weft, compile_c):
-    """Programs take the first one, and ld.so the last one."""
+    """If a variable is in the environment twice, programs take the first value,
+    and ld.so takes the last."""
     twice = compile_c(source="""
         #include <unistd.h>
         int main(int argc, char **argv)
@@ -373,7 +379,8 @@ def test_variable_that_is_there_twice(weft, compile_c):
     (["run", "--stats", "/bin/true"], 0), (["run", "/nonexistent"], 127),
     (["doctor", "/bin/true"], 0)])
 def test_small_stack(weft, args, status):
-    """As small as programs with few variables start with."""
+    """The command works on the smallest stack on which programs with few
+    variables start."""
     def lower():
         resource.setrlimit(resource.RLIMIT_STACK, (20 << 10, 20 << 10))
     result = weft(*args, env=dict.fromkeys(os.environ), preexec_fn=lower)

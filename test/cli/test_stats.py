@@ -178,7 +178,7 @@ def program_by_signal(compile_c):
 
 
 def threads_made(form, text):
-    """In each of the reports in the text."""
+    """Returns the number of threads made in each of the reports in the text."""
     if form == "json":
         return [each["threads_made"] for each in objects(text)]
     return [value for row, value in text_rows(text) if row == "threads made"]
@@ -208,7 +208,8 @@ def test_json(weft, program, how):
 
 
 def test_values_are_those_of_the_text_form(weft, program):
-    """The counters that do not depend on times; the unit test has all."""
+    """Compares the counters that do not depend on time in both forms. The unit
+    test compares all counters."""
     [found] = objects(weft("run", "--vps", "1", "--stats=json", program,
                            "exit").stderr)
     rows = text_rows(weft("run", "--vps", "1", "--stats=1", program,
@@ -280,7 +281,8 @@ def test_program_with_a_name_that_json_has_to_escape(weft, program):
 
 @pytest.mark.parametrize("form", ["json", "1"])
 def test_file(weft, program, tmp_path, form):
-    """All processes append to it; standard error stays empty."""
+    """All processes append their reports to the file; standard error stays
+    empty."""
     file = tmp_path / "stats"
     for _ in range(2):
         result = weft("run", f"--stats={form}", "--stats-file", file, program,
@@ -303,7 +305,8 @@ def test_file_without_stats(weft, program, tmp_path):
 
 
 def test_doctor_does_not_write_to_the_file(weft, tmp_path):
-    """Its trial of the library reads the line that the text form prints."""
+    """doctor tries the library, and reads the line that --stats prints in the
+    text form. WEFT_STATS and WEFT_STATS_FILE do not change that."""
     file = tmp_path / "stats"
     env = {"WEFT_STATS": "json", "WEFT_STATS_FILE": file}
     result = weft("doctor", env=env)

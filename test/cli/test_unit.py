@@ -172,7 +172,8 @@ def test_no_effect(check, setting):
 
 
 def test_folders_that_are_hidden(check, tmp_path):
-    """Where the tests' own folder is below /tmp."""
+    """PrivateTmp hides weft's files if they lie below /tmp. The tests put them
+    there if their own folder is below /tmp."""
     folder = tmp_path / "weft"
     folder.mkdir()
     for name in ("weft", "libweft.so.0"):
@@ -194,7 +195,7 @@ def test_program_that_cannot_run(check, compile_c):
 
 
 def page_calls():
-    """{call: needed} of the reference."""
+    """Returns {system call: whether weft needs it} from the reference page."""
     text = (ROOT / "docs/reference/syscalls.md").read_text()
     found = {}
     for section in re.split(r"^## ", text, flags=re.M)[1:]:

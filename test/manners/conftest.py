@@ -28,7 +28,8 @@ def environment(extra=None):
 
 
 def run(command, env=None, **options):
-    """Runs it; a hang is an error. `env` is added to the environment."""
+    """Runs the command and returns its result. A hang is an error. `env` is
+    added to the environment."""
     if "stdout" not in options and "capture_output" not in options:
         options["capture_output"] = True
     if "input" not in options:
@@ -42,7 +43,8 @@ def outcome(result):
 
 
 def both(command, env=None, options=(), **more):
-    """The same natively and on weft; returns the result on weft."""
+    """Runs the command natively and on weft, and checks that status and output
+    are equal. Returns the result on weft."""
     native = run(command, env, **more)
     weft = run([*WEFT, *options, "--", *command], env, **more)
     assert outcome(weft) == outcome(native)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A daemon as they are written: it leaves its terminal, closes all descriptors,
- * starts its threads in the last child and writes that one's number to a file.
+ * A daemon as daemons are usually written. It leaves its terminal, closes all
+ * descriptors, starts its threads in the last child process, and writes the pid
+ * of that process to a file.
  *
  *     manners_daemon twice|libc|late FOLDER [threads]
  *
@@ -9,9 +10,9 @@
  * libc   calls daemon()
  * late   as twice; its parent waits until it is served
  *
- * With "threads" there are some before, too. It serves lines on a socket in the
- * folder: "work", "fork" (the answer is a child's), "where". SIGHUP opens the
- * log again; SIGTERM ends it.
+ * With "threads" the program also makes threads before it forks. The daemon
+ * serves lines on a socket in the folder: "work", "fork" (a child answers),
+ * "where". SIGHUP makes it open its log again; SIGTERM ends it.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -4,13 +4,13 @@
  * weft.
  *
  *     manners_shared make FILE          makes the objects for two processes
- *     manners_shared use FILE           one of the two; "ok"
+ *     manners_shared use FILE           one of the two processes; "ok"
  *     manners_shared hold FILE          locks, says "held", and stays
- *     manners_shared inherit FILE       locks; says what that says
+ *     manners_shared inherit FILE       locks; prints the result of the lock
  *     manners_shared pass FILE          one of two that pass tokens to and fro
  *                                       through a condition; "ok"
- *     manners_shared semaphore FILE     a crowd waits and is let go; "ok". Also
- *                                       condition, reader, writer, barrier
+ *     manners_shared semaphore FILE     many threads wait and are woken; "ok".
+ *                                       Also condition, reader, writer, barrier
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -82,7 +82,8 @@ class Terminal:
 
 @contextlib.contextmanager
 def terminal(command, prompt, env=None):
-    """Yields it ready for its first command, and kills what remains."""
+    """Yields a terminal on which the command has printed its first prompt.
+    Kills the terminal's processes afterwards."""
     started = Terminal(command, prompt, env)
     try:
         started.expect(prompt)

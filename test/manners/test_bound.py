@@ -42,7 +42,8 @@ def test_folders_do_not_count(tmp_path):
 
 
 def test_object_of_a_library():
-    """Python's start routine lies in the program or in libpython."""
+    """--bound may name a file: the threads with a start routine in it are
+    bound. Python's start routine lies in the program or in libpython."""
     script = ("import threading\n"
               "t = [threading.Thread(target=int) for i in range(5)]\n"
               "[x.start() for x in t]; [x.join() for x in t]\n")

@@ -26,8 +26,8 @@ def until(condition):
 
 
 def is_running(pid):
-    """Returns whether it runs. A zombie does not: nobody may reap an
-    orphan."""
+    """True if the process runs. A zombie does not run; it may stay, as an
+    orphan's new parent may never reap it."""
     try:
         stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
     except FileNotFoundError:
@@ -64,7 +64,8 @@ def ask(folder, *lines):
 
 
 def service(folder, command):
-    """Returns all that its clients, and other processes, see of it."""
+    """Runs the daemon, and returns all that its clients and other processes see
+    of it."""
     with started(folder, command) as (result, pid):
         seen = [outcome(result)]
         log = folder / "log"

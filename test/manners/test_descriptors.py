@@ -47,7 +47,8 @@ def test_standard_streams_closed(closed):
 
 @pytest.mark.parametrize("limit", [3, 4, 8])
 def test_few_descriptors(limit):
-    """As few as the program itself can do with."""
+    """With the smallest limits on descriptors that the program itself can work
+    with, it ends on weft as it ends natively."""
     def lower():
         resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
     native = run([PROGRAM, "work"], preexec_fn=lower)
@@ -157,7 +158,8 @@ def test_stats_are_not_written_into_a_file_of_the_program(tmp_path):
 
 
 def test_stats_to_a_reader_that_is_gone():
-    """Costs the program neither its exit status nor a SIGPIPE."""
+    """The reader of standard error is gone when weft prints its statistics. The
+    program keeps its exit status and gets no SIGPIPE."""
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run([*WEFT, "--stats", PROGRAM, "end", "exit"],
@@ -185,7 +187,8 @@ def test_stats_with_stderr_closed():
      "c.freopen(data.encode(), b'w', "
      "ctypes.c_void_p.in_dll(c, 'stderr'))", "weft: cannot start")])
 def test_messages_go_to_standard_error_alone(tmp_path, how, says):
-    """And not into a file that has got its number when it was closed."""
+    """The program has closed standard error, and a file has got its number.
+    weft writes no message into that file."""
     data = tmp_path / "data"
     script = ("import os, resource, threading\n"
               f"data = {str(data)!r}\n"
@@ -200,7 +203,8 @@ def test_messages_go_to_standard_error_alone(tmp_path, how, says):
 
 
 def test_reason_for_no_start_is_given_once():
-    """However often the program tries again."""
+    """If the runtime cannot start, weft prints the reason once, however often
+    the program tries to make a thread."""
     script = ("import os, resource, threading\n"
               "resource.setrlimit(resource.RLIMIT_AS, (1 << 24, 1 << 24))\n"
               "for _ in range(3):\n"

@@ -34,7 +34,7 @@ def start(sh, job):
 
 
 def until(sh, state):
-    """The job is in it, or will be."""
+    """Waits until the shell shows the job in this state."""
     end = time.monotonic() + LIMIT_S
     while state not in (shown := sh.do("jobs")):
         assert time.monotonic() < end and "Exit" not in shown, shown

@@ -174,7 +174,8 @@ def test_musl_child(tmp_path, flags):
 
 
 def test_go_child(tmp_path):
-    """Known by its note; its threads are its own."""
+    """A program in Go, recognised by its ELF note, runs without weft as a child
+    of a program on weft."""
     program = compile_c(tmp_path, """
         #include <stdio.h>
         #include <stdlib.h>

@@ -51,7 +51,8 @@ def children_of(pid):
 
 
 def newborn_of(pid):
-    """As children_of, but sooner after their births."""
+    """Returns the children of the process, as children_of does, but finds them
+    sooner after their start."""
     found = set()
     for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
         # Threads may end meanwhile.
@@ -92,7 +93,8 @@ class Program:
         return self.process.stdout.readline().strip()
 
     def begin(self):
-        """Its servers, one for each thread."""
+        """Makes the program's threads block, and returns its I/O servers, one
+        for each of these threads."""
         assert self.tell("b") == "begun"
         return until(self.servers)
 
@@ -142,7 +144,8 @@ def test_disks_are_waited_for_by_workers(program):
 
 @pytest.mark.parametrize("nr", [1, 4, NR_BLOCKED])
 def test_loss(program, nr):
-    """Waits continue; a call that may have lost bytes gets an error."""
+    """After I/O servers were killed, waits continue on new servers. A call that
+    may have lost bytes gets EIO."""
     servers = program.begin()
     for pid in sorted(servers)[:nr]:
         os.kill(pid, signal.SIGKILL)
@@ -162,7 +165,8 @@ def test_loss(program, nr):
 
 
 def test_loss_of_a_wait_that_a_handler_ends(program):
-    """The handler's EINTR is not lost with the server."""
+    """A handler ends a wait while its I/O server is stopped, and the server is
+    killed. The wait still returns EINTR."""
     servers = program.begin()
     for pid in servers:
         os.kill(pid, signal.SIGSTOP)
@@ -270,7 +274,8 @@ def test_priority(given):
 
 
 def test_limits_are_the_programs():
-    """Also those that it got later."""
+    """I/O servers obey the program's limits, also those that were set after the
+    servers had started."""
     with Program() as program:
         program.begin()
         assert program.tell("w") == "written"

@@ -20,8 +20,9 @@ PAIRS = [("weft", "native"), ("native", "weft"), ("weft", "weft"),
 
 @pytest.fixture
 def file():
-    """In memory: a dirty page of a file on a disk may be written back just
-    when a thread stores to it. That store would block the carrier."""
+    """Yields a file with the shared objects, in memory. The kernel may write a
+    page of a file on a disk back just when a thread stores to it, and that
+    store would block the carrier."""
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         path = pathlib.Path(folder) / "objects"
         assert run([SHARED, "make", path]).stdout == "ok\n"
@@ -85,7 +86,8 @@ def protocol_is_known():
 
 
 def kernel_can_wait():
-    """Linux 6.7, and io_uring not forbidden."""
+    """True if io_uring can wait for futexes: the kernel is Linux 6.7 or newer
+    and permits io_uring."""
     setting = pathlib.Path("/proc/sys/kernel/io_uring_disabled")
     release = platform.release().split("-")[0].split(".")
     return (tuple(map(int, release[:2])) >= (6, 7)

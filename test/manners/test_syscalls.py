@@ -31,7 +31,8 @@ ALWAYS = {"restart_syscall"}
 
 
 def documented():
-    """{call: whether the program runs without}"""
+    """Returns {system call: whether programs run on weft without it} from the
+    reference page."""
     page = (ROOT / "docs/reference/syscalls.md").read_text()
     found = {}
     for names, refused in re.findall(r"^\| (`.*?) \|.*\| (.*) \|$", page, re.M):
@@ -100,7 +101,8 @@ def calls_in(log, program):
 
 @functools.cache
 def traced(command, options=None):
-    """Does the same for a run, natively if options is None."""
+    """Runs the command under strace and returns calls_in of its output. Runs it
+    natively if options is None, else on weft."""
     weft = [] if options is None else [*WEFT, *options, "--"]
     strace = [need("strace"), "-f", "-i", "-o", "/dev/stdout"]
     result = run([*strace, *weft, *command])

@@ -50,7 +50,7 @@ def test_jemalloc_on_weft_under_a_rain_of_preemptions():
 
 @pytest.mark.parametrize("name", ["libfaketime.so.1", "libfaketimeMT.so.1"])
 def test_faketime(name):
-    """It also takes the place of timed waits."""
+    """libfaketime replaces timed waits, too, and they work."""
     preload = {"LD_PRELOAD": library(name, f"faketime/{name}")}
     still = preload | {"FAKETIME": "2001-02-03 04:05:06"}
     assert both([PROGRAM, "year"], still).stdout == "total 16000\n2001\n"

@@ -161,8 +161,10 @@ COLD_READS = 100  # the same as in ways.c
 
 
 def nr_reads(missed, state):
-    """How many reads take as many tries as `missed` has entries: whether each
-    try missed. `state`: misses in a row before, or reads since the last try."""
+    """`missed` says of each try in a row whether it missed. Returns how many
+    reads weft makes for that many tries, and the state afterwards. `state` is
+    the number of misses in a row before, or the number of reads since the last
+    try."""
     reads = 0
     for has_missed in missed:
         skipped = PROBE - 1 - (state - MANY_MISSES) \

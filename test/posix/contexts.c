@@ -249,7 +249,8 @@ static void *check_masks(void *arg)
 	CHECK(!is_blocked(SIGUSR1));
 	CHECK(!is_blocked(SIGUSR2));
 	/*
-	 * Not only the reported mask has changed: signals are delivered, too.
+	 * setcontext has changed the mask in effect, and not only the mask that
+	 * is reported: the signals are delivered.
 	 */
 	nr_handled = 0;
 	CHECK_EQ(raise(SIGUSR2), 0);

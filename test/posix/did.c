@@ -47,7 +47,7 @@ static void start_waiters(pthread_t threads[NR_THREADS], struct did before,
 	did_await_parks(before, NR_THREADS);
 }
 
-/* --- locks and the like --------------------------------------------------- */
+/* --- locks and other objects ---------------------------------------------- */
 
 static void *answer_turns(void *arg)
 {
@@ -271,7 +271,7 @@ TEST(polls_park)
 	check_parked(before, NR_THREADS);
 }
 
-/* --- the threads that run ------------------------------------------------- */
+/* --- scheduling of running threads ---------------------------------------- */
 
 static void *set_over(void *arg)
 {
@@ -438,7 +438,10 @@ static void *take_cpu(void *arg)
 	return arg;
 }
 
-/* Affinity is a kernel thread's property, so such a thread is bound. */
+/*
+ * Affinity is a property of a kernel thread, so a thread with an affinity of
+ * its own is bound.
+ */
 TEST(threads_with_a_cpu_are_bound)
 {
 	struct did before = did_begin();

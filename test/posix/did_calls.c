@@ -211,7 +211,7 @@ TEST(accepts_park)
 	parks_until(accept_one, connect_to_it);
 }
 
-/* --- calls that block in any case ----------------------------------------- */
+/* --- calls that block their carrier --------------------------------------- */
 
 /* The thread parks, and an I/O worker makes the call. */
 static void is_served(void *(*waiter)(void *), void (*end)(pthread_t))

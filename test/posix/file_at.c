@@ -55,7 +55,7 @@ static void make_file(void)
 	CHECK_EQ(fsync(fd), 0);
 }
 
-/* --- many at once --------------------------------------------------------- */
+/* --- many threads at one file --------------------------------------------- */
 
 static _Atomic bool is_over;
 
@@ -167,7 +167,7 @@ TEST(written_through)
 	CHECK_EQ(st.st_size, END);
 }
 
-/* --- how much ------------------------------------------------------------- */
+/* --- how many bytes a call transfers -------------------------------------- */
 
 static void *read_at_the_end(void *arg)
 {
@@ -216,7 +216,7 @@ TEST(half_cached)
 	thread_join(thread_start(read_half_cached, NULL));
 }
 
-/* --- at the file's own position ------------------------------------------- */
+/* --- calls at the file's own position ------------------------------------- */
 
 /* Reads from a block up to the end of the file, `bytes` at a time. */
 static void read_through(size_t bytes, off_t from)

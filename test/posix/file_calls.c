@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writing to disks, and moving bytes between descriptors: a thread that waits
- * in such a call keeps no other thread from running; errors.
+ * Calls that write to disks, and calls that move bytes between descriptors. A
+ * thread that waits in one of these calls keeps no other thread from running.
+ * Also checks their errors.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@
 static int ends[2];
 static _Atomic int nr_waiting;
 
-/* --- to the disk ---------------------------------------------------------- */
+/* --- calls that write to the disk ----------------------------------------- */
 
 static void *write_through(void *arg)
 {
@@ -95,7 +96,7 @@ TEST(limit_of_files)
 	await_count(&nr_handled, 2);
 }
 
-/* --- between descriptors -------------------------------------------------- */
+/* --- calls that copy between descriptors ---------------------------------- */
 
 enum { MANY = 1 << 20 };
 static char pattern[MANY], seen[MANY];

@@ -27,7 +27,8 @@ static void in_child(void)
 	CHECK_EQ(pending(), 0);
 	CHECK_EQ(pthread_sigmask(SIG_BLOCK, NULL, &now), 0);
 	CHECK(sigismember(&now, SIGUSR1) && sigismember(&now, SIGUSR2));
-	/* They are still not pending when the child has threads. */
+	/* The parent's signals are not pending in the child, also not after the
+	 * child has made threads. */
 	have_threads();
 	CHECK_EQ(pending(), 0);
 	CHECK_EQ(pthread_sigmask(SIG_UNBLOCK, &now, NULL), 0);

@@ -313,7 +313,7 @@ TEST(private_and_shared_side_by_side)
 	thread_join(b);
 }
 
-/* --- one of several words --- */
+/* --- waits for one of several words --- */
 
 #ifndef SYS_futex_waitv
 #define SYS_futex_waitv 449

@@ -175,7 +175,7 @@ TEST(wake_does_not_make_an_owner)
 	thread_join(waiter);
 }
 
-/* --- one of several words ------------------------------------------------- */
+/* --- waits for one of several words --------------------------------------- */
 
 static long wait_for_several(void)
 {
@@ -258,7 +258,7 @@ TEST(requeue_of_both_kinds_of_waiters)
 	move_both_kinds(FUTEX_CMP_REQUEUE);
 }
 
-/* --- to wake and change another word -------------------------------------- */
+/* --- calls that wake and change another word ------------------------------ */
 
 TEST(wake_op_that_does_not_know_how_to_compare)
 {

@@ -85,7 +85,7 @@ TEST(select_for_urgent_data)
 	CHECK_EQ(select(pair[0] + 1, NULL, NULL, &set, &limit), 1);
 }
 
-/* --- masks ---------------------------------------------------------------- */
+/* --- calls with a signal mask --------------------------------------------- */
 
 static void send_signal_then_byte(void)
 {
@@ -131,7 +131,7 @@ TEST(negative_limits)
 	CHECK_ERRNO(recv(pair[0], &c, 1, MSG_WAITALL), EAGAIN);
 }
 
-/* --- receiving all -------------------------------------------------------- */
+/* --- receives with MSG_WAITALL -------------------------------------------- */
 
 static void send_rest(void)
 {
@@ -390,7 +390,7 @@ TEST(sendfile_to_a_closing_peer)
 	CHECK_ERRNO(sendfile(pair[0], fd, NULL, 10), ECONNRESET);
 }
 
-/* --- by another number ---------------------------------------------------- */
+/* --- options set through a duplicate -------------------------------------- */
 
 static _Atomic int is_over;
 

@@ -29,7 +29,7 @@ static void add(int fd, uint32_t events, int number)
 	CHECK_EQ(epoll_ctl(epfd, EPOLL_CTL_ADD, fd, &event), 0);
 }
 
-/* --- thousands ----------------------------------------------------------- */
+/* --- thousands of threads ------------------------------------------------ */
 
 enum { NR_READERS = 3000 };
 static int (*pairs)[2];
@@ -111,7 +111,7 @@ TEST(thousands_of_descriptors)
 	}
 }
 
-/* --- one thread, all means ----------------------------------------------- */
+/* --- one thread that waits in all ways ----------------------------------- */
 
 enum { PIPE, SOCKET, EVENT, TIMER, SET, NR_KINDS };
 static int readable[NR_KINDS], behind[NR_KINDS];
@@ -370,7 +370,7 @@ TEST(exclusive_sets_on_one_listener)
 	threads_join(threads, NR_WORKERS);
 }
 
-/* --- what changes during a wait ------------------------------------------ */
+/* --- changes during a wait ----------------------------------------------- */
 
 static void *read_of_pair(void *arg)
 {

@@ -101,7 +101,9 @@ static void waits_all_the_same(int flags)
 	CHECK_EQ(result_of(thread), 'w');
 }
 
-/* On sockets that ignore such a flag the receive waits all the same. */
+/*
+ * On sockets that ignore the flag, the receive waits although the flag is set.
+ */
 TEST(flags_that_mean_nothing)
 {
 	make_pair(SOCK_DGRAM);
@@ -132,7 +134,7 @@ TEST(time_limit_far_away)
 	thread_join(thread);
 }
 
-/* --- nothing at all ------------------------------------------------------ */
+/* --- transfers of no bytes ----------------------------------------------- */
 
 TEST(no_bytes)
 {

@@ -27,7 +27,7 @@ static void use_up_descriptors(void)
 	CHECK_EQ(errno, EMFILE);
 }
 
-/* --- waiting for all ------------------------------------------------------ */
+/* --- receives of all bytes or messages ------------------------------------ */
 
 static void *receive_ten_bytes(void *arg)
 {

@@ -46,7 +46,7 @@ static int new_file(const char *folder, int flags)
 	return other;
 }
 
-/* --- at positions of the caller's ---------------------------------------- */
+/* --- calls at positions of the caller's ---------------------------------- */
 
 static void fill(char *block, long thread, long number)
 {
@@ -143,7 +143,7 @@ TEST(blocks_that_are_written_through)
 	share_files(O_DSYNC);
 }
 
-/* --- at the file's own position ------------------------------------------ */
+/* --- calls at the file's own position ------------------------------------ */
 
 static _Atomic long sum;
 static _Atomic int nr_seen;

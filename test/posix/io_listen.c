@@ -40,7 +40,7 @@ static void send_byte(char byte)
 	CHECK_EQ(close(fd), 0);
 }
 
-/* --- one wakes one ------------------------------------------------------- */
+/* --- a connection wakes one thread --------------------------------------- */
 
 static void *accept_and_meet(void *arg)
 {
@@ -157,7 +157,7 @@ TEST(interrupted_threads_lose_no_connection)
 	}
 }
 
-/* --- ends ---------------------------------------------------------------- */
+/* --- sockets that are shut down ------------------------------------------ */
 
 static void *accept_one(void *arg)
 {
@@ -227,7 +227,7 @@ TEST(shutdown_then_close_ends_all_accepts)
 	}
 }
 
-/* --- closing ------------------------------------------------------------- */
+/* --- sockets that are closed --------------------------------------------- */
 
 /* A wait is on the file; a later wait on the same number is on the new file. */
 static void reuse(int type, void *(*wait)(void *))
@@ -278,7 +278,7 @@ TEST(receives_of_a_number_that_is_used_again)
 		reuse(SOCK_DGRAM, receive_one);
 }
 
-/* --- other ends ---------------------------------------------------------- */
+/* --- waits that end in other ways ---------------------------------------- */
 
 TEST(handler_ends_an_accept)
 {

@@ -90,7 +90,7 @@ TEST(poll_of_many)
 		CHECK_EQ(pipe(pipes[i]), 0);
 		fds[i] = (struct pollfd){ pipes[i][0], POLLIN, 0 };
 	}
-	/* The same descriptor a second time. */
+	/* The array may name one descriptor a second time. */
 	fds[NR_FDS] = (struct pollfd){ pipes[7][0], POLLIN, 0 };
 	for (int i = 0; i < 5; i++) {
 		int at = i == 0 ? 7 : i * 77;
@@ -168,7 +168,7 @@ TEST(handler_ends_a_poll)
 	thread_join(thread);
 }
 
-/* --- with a mask --------------------------------------------------------- */
+/* --- calls with a signal mask -------------------------------------------- */
 
 static _Atomic int nr_handled;
 

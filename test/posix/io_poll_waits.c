@@ -130,7 +130,7 @@ TEST(handlers_and_cancellation_beside_pollers)
 	check_handlers();
 }
 
-/* --- masks ---------------------------------------------------------------- */
+/* --- signal masks --------------------------------------------------------- */
 
 static void *block_and_call(void *call)
 {
@@ -217,7 +217,7 @@ TEST(handlers_and_results_beside_pollers)
 	check_both_at_once();
 }
 
-/* --- times ---------------------------------------------------------------- */
+/* --- time-outs ------------------------------------------------------------ */
 
 static void *fill_at_rest(void *arg)
 {
@@ -347,7 +347,7 @@ TEST(children_and_signals_beside_pollers)
 	check_special();
 }
 
-/* --- processes ------------------------------------------------------------ */
+/* --- waits of several processes ------------------------------------------- */
 
 static void poll_in_child(void)
 {
@@ -369,7 +369,7 @@ TEST(child_of_a_poller)
 	CHECK_EQ(child_exit_status(poll_in_child), 0);
 }
 
-/* --- crowds --------------------------------------------------------------- */
+/* --- waits of many threads ------------------------------------------------ */
 
 enum { NR_CROWD = 150, NR_ROUNDS = 10 };
 

@@ -16,7 +16,7 @@
 
 #include "sockets.h"
 
-/* --- many at once -------------------------------------------------------- */
+/* --- many connections at once -------------------------------------------- */
 
 enum { NR_LINKS = 300, NR_ROUNDS = 20 };
 static int links[NR_LINKS][2];

@@ -197,7 +197,7 @@ TEST(terminal_takes_data_as_it_is_read)
 	thread_join(thread);
 }
 
-/* --- jobs ---------------------------------------------------------------- */
+/* --- job control --------------------------------------------------------- */
 
 static void *read_line(void *arg)
 {

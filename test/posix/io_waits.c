@@ -19,7 +19,7 @@
 
 static _Atomic long sum_read;
 
-/* --- what ends a wait ---------------------------------------------------- */
+/* --- events that end a wait ---------------------------------------------- */
 
 TEST(shutdown_ends_a_read)
 {
@@ -212,7 +212,7 @@ TEST(no_byte_is_lost_under_signals)
 	CHECK_EQ(sum_read, 3000L * 3001 / 2);
 }
 
-/* --- other kinds --------------------------------------------------------- */
+/* --- waits of other kinds ------------------------------------------------ */
 
 static void *read_counter(void *arg)
 {

@@ -325,7 +325,7 @@ TEST(groups_by_system_call)
 		set_group, get_group, { 1001, 1002, 1003 }, 3 });
 }
 
-/* --- others --------------------------------------------------------------- */
+/* --- other state ---------------------------------------------------------- */
 
 static long set_persona(long value)
 {

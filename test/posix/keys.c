@@ -147,7 +147,7 @@ TEST(key_by_system_call)
 	threads_join(threads, 3);
 }
 
-/* --- in handlers ---------------------------------------------------------- */
+/* --- protection keys in handlers ------------------------------------------ */
 
 static _Atomic int nr_handled;
 static _Atomic int nr_wrong;

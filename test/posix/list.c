@@ -40,7 +40,10 @@ static size_t read_list(void)
 	return weft_thread_list(list, MOST, sizeof(list[0]));
 }
 
-/* Without the thread by which weft gives memory back. */
+/*
+ * Returns the number of threads, without weft's reaper, which gives memory
+ * back.
+ */
 static size_t nr_own(void)
 {
 	size_t nr = read_list(), own = 0;

@@ -121,7 +121,7 @@ static void fill_again_and_again(int least)
 	_exit(PASSED);
 }
 
-/* --- how many ----------------------------------------------------------- */
+/* --- how many threads fit ----------------------------------------------- */
 
 TEST(limited_15_default)
 {
@@ -208,7 +208,7 @@ TEST(locked_memory)
 	check_limited(RLIMIT_MEMLOCK, 8192, "limited_locked_later");
 }
 
-/* --- what they can do ----------------------------------------------------- */
+/* --- what these threads can do -------------------------------------------- */
 
 /*
  * Threads that never yield use nearly all of their stacks, and must be

@@ -328,8 +328,8 @@ TEST(kept_by_programs)
 }
 
 /*
- * An executed program gets the first thread's policy, and all kernel threads
- * have that one.
+ * An executed program gets the first thread's policy: all its kernel threads
+ * have that policy.
  */
 TEST(kept_by_programs_of_other_threads)
 {

@@ -161,7 +161,7 @@ TEST(semaphore_named)
 	CHECK_EQ(sem_close(sem), 0);
 }
 
-/* --- the others ----------------------------------------------------------- */
+/* --- other process-shared objects ----------------------------------------- */
 
 static void *pass_turns(void *arg)
 {

@@ -59,7 +59,7 @@ static void check_priority(int expected)
 	CHECK_EQ(param.sched_priority, OWN);
 }
 
-/* --- one at a time -------------------------------------------------------- */
+/* --- one mutex at a time -------------------------------------------------- */
 
 static void *count(void *arg)
 {
@@ -133,7 +133,7 @@ TEST(waits_for_conditions)
 	CHECK_EQ(pthread_mutex_destroy(&o->mutex), 0);
 }
 
-/* --- rules ---------------------------------------------------------------- */
+/* --- rules of the protocol ------------------------------------------------ */
 
 static void *check_others(void *arg)
 {

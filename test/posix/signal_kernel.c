@@ -255,7 +255,7 @@ TEST(raw_kill_of_oneself)
 	CHECK_EQ(last_info.si_code, SI_USER);
 }
 
-/* --- to the own process by other ways than kill -------------------------- */
+/* --- signals to the own process, not by kill ----------------------------- */
 
 static int own_descriptor;
 
@@ -393,7 +393,7 @@ TEST(pending_signals_survive_a_failed_exec)
 	CHECK_EQ(info.si_pid, getpid());
 }
 
-/* --- sent by a call to its caller ---------------------------------------- */
+/* --- signals that a call sends to its caller ----------------------------- */
 
 enum { NR_BESIDE = 4 };
 
@@ -451,7 +451,7 @@ static void *write_to_nobody(void *arg)
 	CHECK_EQ(nr_handled, 1);
 	nr_handled = 0;
 	block(SIGPIPE);
-	/* SIGPIPE stays blocked, so no thread takes this one. */
+	/* SIGPIPE stays blocked, so no thread takes this signal. */
 	CHECK_ERRNO(write(pipe_end, "x", 1), EPIPE);
 	return arg;
 }

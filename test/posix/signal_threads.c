@@ -33,7 +33,7 @@ static void note(int sig, siginfo_t *info, void *context)
 	nr_handled++;
 }
 
-/* --- to one thread -------------------------------------------------------- */
+/* --- signals to one thread ------------------------------------------------ */
 
 static void *compute(void *arg)
 {

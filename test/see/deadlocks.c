@@ -2,14 +2,16 @@
 /*
  * usage: deadlocks N | deadlocks join | deadlocks WAY
  *
- * N threads of which each holds a mutex and waits for the next one's. Or two:
- * one joins the other, which waits for a mutex that the first one holds. Prints
- * the tids in this order. Ends with its standard input.
+ * With N: N threads, of which each holds a mutex and waits for the next
+ * thread's. With `join`: a thread joins a second one, which waits for a mutex
+ * that the first holds. Prints the tids of these threads in this order. Ends at
+ * the end of its standard input.
  *
- * Otherwise the first thread joins another one. WAY is
- *   all: that waits for a condition, and so no thread can go on
- *   timeout, signal: the same, but with a time limit, or for a signal
- *   relay: it and a third thread wake each other by turns
+ * With WAY the first thread joins a second one. WAY is
+ *   all: the second waits for a condition, so no thread can go on
+ *   timeout: the second waits for a condition with a time limit
+ *   signal: the second waits for a signal
+ *   relay: the second and a third thread wake each other by turns
  */
 #include <pthread.h>
 #include <semaphore.h>

@@ -70,7 +70,8 @@ def dump(which, *options):
 
 
 def await_dump(pid, is_there):
-    """The first dump for which is_there(threads) holds."""
+    """Returns the first dump of the process for which is_there(threads) is
+    true."""
     end = time.monotonic() + LIMIT_S
     while True:
         found = dump(pid)

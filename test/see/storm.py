@@ -39,7 +39,8 @@ class Storm:
     # --- rows
 
     def look_at_waits(self):
-        """The objects are those that the rows name."""
+        """Checks `weft threads --waits`: the objects with the most waiters are
+        those that the rows of the threads name."""
         found = self.look_at_threads("--waits")
         assert found["allWait"] is False
         waiters = collections.Counter(
@@ -152,7 +153,8 @@ class Storm:
                 "wf_arch_thread_entry", *own), stack
 
     def check_shares(self):
-        """The storm went on, and most of it could be read."""
+        """Checks that the program still runs, and that most rows and stacks
+        were read without a change meanwhile."""
         assert self.program.process.poll() is None
         assert {"parked", "running"} <= self.states
         assert self.nr["owners"] > 0

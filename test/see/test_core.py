@@ -58,7 +58,8 @@ def crashed(folder, nr, on_weft=True):
 
 
 def check_stacks(stacks, rows, first):
-    """Each thread is in its function, at its depth, and no other is there."""
+    """Checks that the core has exactly these threads, each in its function and
+    at its depth."""
     own = {tid: called for tid, called in stacks.items() if tid in rows}
     assert own.keys() == rows.keys()
     for tid, called in own.items():

@@ -22,7 +22,8 @@ def rows(pid):
 
 
 def await_rows(pid, is_there):
-    """The first rows for which is_there(rows) holds."""
+    """Returns the first rows of `weft doctor PID` for which is_there(rows) is
+    true."""
     end = time.monotonic() + LIMIT_S
     while not is_there(found := rows(pid)):
         assert time.monotonic() < end, found

@@ -56,7 +56,8 @@ class Stuck:
                 for part in self.text().split(": the stacks of process ")[1:]]
 
     def dump(self, nr=1, number=signal.SIGQUIT):
-        """(weft's own lines, the groups of stacks) of the next dump."""
+        """Sends the signal. Returns (weft's own lines, the groups of stacks) of
+        dump number nr."""
         self.process.send_signal(number)
         lines = self.await_dumps(nr)[-1].splitlines()[1:]
         own = [line for line in lines if line.startswith("weft: ")]
@@ -103,7 +104,7 @@ def counts_of(groups, function):
 
 
 def await_lock_waits(program, nr):
-    """Until nr threads sleep in the kernel for locks of libc."""
+    """Waits until nr threads sleep in the kernel for locks of libc."""
     end = time.monotonic() + LIMIT_S
     while weft("stacks", program.process.pid).stdout.count(
             "lll_lock_wait") < nr:
@@ -147,7 +148,8 @@ def test_threads_in_malloc_and_in_the_loader_have_stacks(stuck, nr):
 
 
 def descriptors(pid):
-    """Those of the program; weft makes rings when it needs them."""
+    """Returns the program's descriptors. Leaves out weft's rings, which weft
+    makes when it needs them."""
     found = set()
     for number in os.listdir(f"/proc/{pid}/fd"):
         try:
@@ -172,7 +174,7 @@ def test_no_process_and_no_descriptor_is_left(stuck):
 
 
 class Symbols:
-    """The functions of a program by their offsets."""
+    """The names of a program's functions, found by offset."""
 
     def __init__(self, path):
         lines = subprocess.run(["nm", "-n", path], capture_output=True,

@@ -21,7 +21,8 @@ FUNCTIONS = {"rwlock_read": "wait_read", "rwlock_write": "wait_write"}
 
 
 def gdb(*arguments, safe=BUILD, env=None):
-    """The output. An argument that is a tuple is a list of commands."""
+    """Runs gdb and returns its output. An argument that is a tuple is a list of
+    gdb's commands."""
     words = []
     for each in arguments:
         words += [word for command in each for word in ("-ex", command)] \

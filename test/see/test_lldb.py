@@ -81,7 +81,8 @@ def threads_in(text):
 
 
 def own(threads, first):
-    """Without the kernel's threads; the first one by its tid."""
+    """Returns the program's threads, without kernel threads. lldb shows a
+    thread's tid plus FIRST, except that of the first thread."""
     return {tid - FIRST if tid > FIRST else tid: row
             for tid, row in threads.items() if row[0]}
 

@@ -14,7 +14,7 @@ OWN = re.compile(r"weft-(vp\d+|spare|monitor|signals|io\d+|watcher|clock|"
 
 
 def names_of(pid):
-    """By kernel thread id, the process's own first."""
+    """Returns {kernel thread id: name} of the process."""
     found = {}
     for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
         try:

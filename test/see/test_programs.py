@@ -96,9 +96,10 @@ def tids_of(found):
 
 
 def check(pid, program, folder, nr, kind=None):
-    """The core has the threads of the process, once nr of them wait, each for
-    an object of this kind; returns their functions. A program may make and end
-    threads at any time."""
+    """Waits until nr threads of the process wait for an object of this kind.
+    Then makes a core, and checks that it has the threads of the process.
+    Returns the functions of the core's threads. The program may create and end
+    threads meanwhile."""
     before = tids_of(await_dump(pid, lambda threads: sum(
         t["state"] == "parked" and
         kind in (None, t.get("parkBlocker", {}).get("kind"))
@@ -167,7 +168,7 @@ def stacks_of(which):
 
 
 def test_java(tmp_path):
-    """jstack's nid is the tid of a row."""
+    """The number that jstack prints as `nid` is the tid of a row."""
     need("java", "jstack")
     (tmp_path / "Stuck.java").write_text(JAVA.format(nr=NR_PARKED))
     java = pathlib.Path(shutil.which("java")).resolve()

@@ -187,7 +187,7 @@ def test_json_and_folded_say_the_same(start):
 
 
 def test_threads_that_do_not_wait_have_stacks(start):
-    """One runs, two were preempted, one is in a system call."""
+    """One thread runs, two were preempted, and one is in a system call."""
     program = start("see_states", options=["--vps", "1"])
     states = dict(reversed(line.split()) for line in program.read())
     spinning = {int(line.split()[0]) for line in program.lines
@@ -226,7 +226,8 @@ def test_no_frame_of_a_busy_program_is_wrong(start):
 
 
 def test_frames_of_the_runtime_are_left_out(start):
-    """So each kind of wait has one stack, however it was entered."""
+    """Stacks lack weft's own frames. So each kind of wait has one stack,
+    whichever of weft's functions it was entered by."""
     program = start("see_waits", 1300)
     nr = {}
     for line in program.read():

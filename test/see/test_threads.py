@@ -23,7 +23,9 @@ SLEEP_S = 100000
 
 
 def expected(program):
-    """{tid: (pthread, start, kind, object, owner)}, and the descriptor."""
+    """Returns the rows that the program see_waits prints, as {tid: (pthread,
+    start, kind, object, owner)}, and the descriptor for which one of its
+    threads waits."""
     rows, descriptor = {}, None
     for line in program.read():
         words = line.split()
@@ -280,7 +282,7 @@ def test_threads_that_do_not_wait_have_their_state(start, before):
 
 
 def test_other_namespaces_make_no_difference(start):
-    """The program has pid 1 there, and another root for its mounts."""
+    """In its namespaces the program has pid 1 and another root directory."""
     need_namespaces()
     program = start("see_waits", 60, before=NAMESPACES)
     rows, descriptor = expected(program)

@@ -26,7 +26,8 @@ def await_deadlock(pid):
 
 
 def turned(cycle, first):
-    """The same cycle, from another thread on."""
+    """Returns the cycle of threads turned so that it begins with the thread
+    `first`."""
     at = cycle.index(first)
     return cycle[at:] + cycle[:at]
 
@@ -83,7 +84,8 @@ def check_members(text, kind, tids):
 
 @pytest.mark.parametrize("kind", ["2", "5", "join"])
 def test_a_deadlock_is_found(start, tmp_path, kind):
-    """The core says the same."""
+    """`weft threads --waits` shows the deadlock of the live process and of its
+    core."""
     program = start("see_deadlocks", kind)
     tids = list(map(int, program.read(1)[0].split()))
     found = await_deadlock(program.pid)
@@ -160,7 +162,8 @@ def test_a_wait_that_may_end_otherwise_is_known(start, way, kind):
 
 
 def test_threads_that_wake_each_other_by_turns_are_not_stuck(start):
-    """Each of them may seem to wait when its row is read."""
+    """Each of the threads may seem to wait at the moment when its row is
+    read."""
     program = start("see_deadlocks", "relay", options=["--vps", "1"])
     program.read(1)
     all_parked, end = 0, time.monotonic() + LIMIT_S
@@ -195,7 +198,7 @@ def test_the_most_waited_for_comes_first(start):
 
 
 def test_no_row_is_impossible_in_a_storm(start):
-    """And no cycle is found: the storm has none."""
+    """No row is impossible, and no deadlock is found: see_storm has none."""
     storm = Storm(start)
     for _ in range(SNAPSHOTS):
         storm.look_at_threads()
@@ -203,6 +206,7 @@ def test_no_row_is_impossible_in_a_storm(start):
 
 
 def test_a_storm_of_seconds(start):
-    """Tables, graphs and stacks by turns; ./dev stress has a longer one."""
+    """Reads tables, graphs of waits and stacks by turns for 10 s. `./dev
+    stress` does so for longer."""
     nr = watch(start, 10, ["--vps", "2"])
     assert nr["stacks"] > 0 or not HAS_STACKS
