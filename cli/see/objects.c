@@ -7,51 +7,83 @@
 #include <unistd.h>
 
 /*
- * The address at which a map lies in its file's own addresses. False if no
- * segment has it.
+ * The bias of an object of which a segment lies in the map. False if the map
+ * has no page of the segment.
  */
-static bool address_in_file(Elf *elf, const struct wf_see_map *map,
-			    uint64_t *ret_address)
+static bool bias_of(Elf *elf, size_t segment, const struct wf_see_map *map,
+		    uint64_t *ret_bias)
 {
+	GElf_Phdr p;
+
+	if (gelf_getphdr(elf, (int)segment, &p) == NULL || p.p_type != PT_LOAD)
+		return false;
+	/* Maps are whole pages. */
+	if (map->offset < (p.p_offset & ~0xfffULL) ||
+	    map->offset >= p.p_offset + p.p_filesz)
+		return false;
+	*ret_bias = map->start - (p.p_vaddr - p.p_offset + map->offset);
+	return true;
+}
+
+/* With this bias the file's first segment is where the file is mapped. */
+static bool is_bias(const struct wf_see *see, Elf *elf,
+		    const struct wf_see_map *map, uint64_t bias)
+{
+	const struct wf_see_map *first;
+	uint64_t address;
+	GElf_Phdr p;
+
+	for (int i = 0; gelf_getphdr(elf, i, &p) != NULL; i++) {
+		if (p.p_type != PT_LOAD)
+			continue;
+		address = bias + (p.p_vaddr & ~0xfffULL);
+		first = wf_see_map_at(see, address);
+		return first != NULL && strcmp(first->name, map->name) == 0 &&
+		       first->offset + (address - first->start) ==
+			       (p.p_offset & ~0xfffULL);
+	}
+	return false;
+}
+
+/*
+ * lld puts the end of a segment and the begin of the next one into the same
+ * page of the file, which is mapped for both. So a map may be a part of either.
+ * The later segment is tried first: each map from which the file's first page
+ * can be read would pass for the first segment.
+ */
+static bool find_bias(const struct wf_see *see, Elf *elf,
+		      const struct wf_see_map *map, uint64_t *ret_bias)
+{
+	bool is_there = false;
+	uint64_t bias;
 	size_t nr;
 
 	if (elf_getphdrnum(elf, &nr) != 0)
 		return false;
-	for (size_t i = 0; i < nr; i++) {
-		GElf_Phdr p;
-		uint64_t begin;
-
-		if (gelf_getphdr(elf, (int)i, &p) == NULL ||
-		    p.p_type != PT_LOAD)
+	while (nr-- > 0) {
+		if (!bias_of(elf, nr, map, &bias))
 			continue;
-		begin = p.p_offset & ~0xfffULL; /* maps are whole pages */
-		if (map->offset < begin ||
-		    map->offset - p.p_offset >= p.p_filesz + 0x1000)
-			continue;
-		if (map->offset >= p.p_offset + p.p_filesz)
-			continue;
-		*ret_address = p.p_vaddr - p.p_offset + map->offset;
-		return true;
+		*ret_bias = bias;
+		if (is_bias(see, elf, map, bias))
+			return true;
+		is_there = true;
 	}
-	return false;
+	return is_there; /* the first segment is not mapped any more */
 }
 
 static void open_object(const struct wf_see *see, const struct wf_see_map *map,
 			struct wf_see_object *o)
 {
-	uint64_t address;
-
 	o->fd = wf_see_open_object(see, map);
 	if (o->fd < 0)
 		return;
 	o->elf = elf_begin(o->fd, ELF_C_READ_MMAP, NULL);
 	if (o->elf == NULL || elf_kind(o->elf) != ELF_K_ELF ||
-	    !address_in_file(o->elf, map, &address)) {
+	    !find_bias(see, o->elf, map, &o->bias)) {
 		elf_end(o->elf);
 		o->elf = NULL;
 		return;
 	}
-	o->bias = map->start - address;
 	o->cfi = dwarf_getcfi_elf(o->elf);
 }
 
@@ -59,12 +91,17 @@ static void open_object(const struct wf_see *see, const struct wf_see_map *map,
 static bool is_part_of(const struct wf_see_object *o,
 		       const struct wf_see_map *map)
 {
-	uint64_t address;
+	uint64_t bias;
+	size_t nr;
 
 	if (strcmp(o->path, map->name) != 0)
 		return false;
-	return o->elf == NULL || (address_in_file(o->elf, map, &address) &&
-				  map->start - address == o->bias);
+	if (o->elf == NULL || elf_getphdrnum(o->elf, &nr) != 0)
+		return true;
+	while (nr-- > 0)
+		if (bias_of(o->elf, nr, map, &bias) && bias == o->bias)
+			return true;
+	return false;
 }
 
 struct wf_see_object *wf_see_object_at(struct wf_see_objects *objects,

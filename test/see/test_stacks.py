@@ -93,6 +93,17 @@ def test_a_core_has_the_same_stacks(start, tmp_path):
     check_depths(stacks(tmp_path / "core"), rows, 40)
 
 
+def test_segments_may_share_a_page_of_the_file(start, tmp_path):
+    """As lld links: without this the stacks have the wrong functions."""
+    if not (BUILD / "test/see/see_depths_lld").exists():
+        pytest.skip("there is no lld")
+    program = start("see_depths_lld", 30)
+    rows = depths_of(program)
+    check_depths(stacks(program.pid), rows, 30)
+    cores.write(program.pid, tmp_path / "core")
+    check_depths(stacks(tmp_path / "core"), rows, 30)
+
+
 def test_a_stripped_program_has_its_offsets(start, tmp_path):
     stripped = tmp_path / "see_depths"
     subprocess.run(["strip", "-s", "-o", stripped,
