@@ -174,6 +174,46 @@ def test_names_of_cxx_are_demangled(start):
     assert "main::{lambda()#1}" in seller[first + 1]
 
 
+RUST = {
+    "legacy": (rb"_ZN4shop4wait17h", [
+        "shop::wait", "<shop::Till<T> as shop::Sell>::sell",
+        "shop::öffne", "shop::main::{{closure}}::{{closure}}"]),
+    "v0": (rb"_RINvCs\w*_4shop4wait", [
+        "shop::wait::<3, &alloc::vec::Vec<u8>>",
+        "<shop::Till<alloc::vec::Vec<u8>> as shop::Sell>::sell",
+        "shop::öffne", "shop::main::{closure#0}::{closure#0}"]),
+}
+
+
+@pytest.mark.parametrize("form", RUST)
+def test_names_of_rust_are_demangled(start, form):
+    path = BUILD / f"test/see/see_shop_{form}"
+    if not path.exists():
+        pytest.skip("there is no rustc")
+    symbol, expected = RUST[form]
+    assert re.search(symbol, path.read_bytes())
+    program = start(path.name)
+    program.read()
+    await_dump(program.pid, lambda threads: sum(
+        t.get("parkBlocker", {}).get("kind") in ("condition", "futex")
+        for t in threads) >= 3)
+    sellers = [group for group in stacks(program.pid)
+               if any(name and "wait" in name and "shop" in name
+                      for name in names(group[3]))]
+    assert sum(number for number, *_ in sellers) == 3
+    for _, _, _, frames in sellers:
+        called = names(frames)
+        first = called.index(expected[0])
+        assert called[first:first + 4] == expected
+        assert not any(re.match("_R|_ZN", name) for name in called if name)
+
+
+def test_names_of_rust():
+    done = subprocess.run([BUILD / "test/see/see_rust_names"], text=True,
+                          capture_output=True, check=False, timeout=LIMIT_S)
+    assert (done.returncode, done.stdout) == (0, "0 wrong\n")
+
+
 def dump_of(which, *options):
     text = weft("stacks", "--json", "--runtime", *options, which).stdout
     return json.loads(text)["stackDump"]["stacks"]
