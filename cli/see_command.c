@@ -46,6 +46,8 @@ int wf_see_command(const struct wf_see_command *command, char **argv,
 		return 0;
 	}
 	err = parse(command, argv, options, &which);
+	if (err == 0 && command->check != NULL)
+		err = command->check(options);
 	if (err != 0)
 		return err;
 	err = wf_see_open(which, &see);

@@ -20,6 +20,11 @@ struct wf_see_command {
 	void (*help)(FILE *to);
 	/* Returns false if the option is wrong. */
 	bool (*parse_option)(const char *arg, void *options);
+	/*
+	 * Of all options: returns 0, or the exit status after a complaint.
+	 * NULL: all go together.
+	 */
+	int (*check)(const void *options);
 	/* Prints the threads. Returns 0 or an error of see.h. */
 	int (*report)(const struct wf_see *see, const void *options,
 		      const struct wf_see_table *table);

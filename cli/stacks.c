@@ -213,8 +213,12 @@ static int report(const struct wf_see *see, const void *options,
 
 int wf_stacks_main(char **argv)
 {
-	static const struct wf_see_command stacks = { "stacks", wf_stacks_help,
-						      parse_option, report };
+	static const struct wf_see_command stacks = {
+		.name = "stacks",
+		.help = wf_stacks_help,
+		.parse_option = parse_option,
+		.report = report,
+	};
 	struct options o = { 0 };
 
 	return wf_see_command(&stacks, argv, &o);

@@ -30,7 +30,9 @@ void wf_threads_help(FILE *to)
 	      "stopped.\n\n"
 	      "  --waits           the deadlocks, then the objects that most "
 	      "threads wait for,\n"
-	      "                    with the stacks of their owners\n"
+	      "                    with the stacks of their owners. Selects "
+	      "and sorts only\n"
+	      "                    with --json\n"
 	      "  --state=STATE     only threads in this state: running, "
 	      "runnable, parked,\n"
 	      "                    system-call, new, exiting, exited, "
@@ -94,6 +96,25 @@ static bool parse_option(const char *arg, void *options)
 	if ((value = value_of(arg, "--tid")) != NULL)
 		return (o->tid = atoi(value)) > 0;
 	return false;
+}
+
+/* The text of --waits has all threads, in an order of its own. */
+static int check(const void *options)
+{
+	const struct options *o = options;
+	const char *other = o->state != NULL	 ? "--state" :
+			    o->name != NULL	 ? "--name" :
+			    o->waits_for != NULL ? "--waits-for" :
+			    o->tid != 0		 ? "--tid" :
+			    o->sort != NULL	 ? "--sort" :
+						   NULL;
+
+	if (!o->waits || o->json || other == NULL)
+		return 0;
+	return wf_complain(WF_EXIT_WEFT,
+			   "threads: --waits shows all threads; leave out %s, "
+			   "or add --json",
+			   other);
 }
 
 static bool waits_for(const struct wf_see_thread *t, const char *what)
@@ -227,9 +248,13 @@ static int report(const struct wf_see *see, const void *options,
 
 int wf_threads_main(char **argv)
 {
-	static const struct wf_see_command threads = { "threads",
-						       wf_threads_help,
-						       parse_option, report };
+	static const struct wf_see_command threads = {
+		.name = "threads",
+		.help = wf_threads_help,
+		.parse_option = parse_option,
+		.check = check,
+		.report = report,
+	};
 	struct options o = { 0 };
 
 	return wf_see_command(&threads, argv, &o);

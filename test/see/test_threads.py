@@ -385,6 +385,21 @@ def test_wrong_arguments_are_refused(arguments):
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("option", [
+    "--state=parked", "--name=x*", "--waits-for=mutex", "--tid=1",
+    "--sort=tid"])
+def test_the_text_of_waits_selects_no_threads(start, option):
+    program = start("see_waits", 3)
+    program.read()
+    done = weft("threads", "--waits", option, program.pid, check=False)
+    assert (done.returncode, done.stdout) == (125, "")
+    name = option.partition("=")[0]
+    assert done.stderr == ("weft: threads: --waits shows all threads; leave "
+                           f"out {name}, or add --json\n")
+    found = dump(program.pid, "--waits", option)
+    assert "mostWaitedFor" in found
+
+
 def test_help():
     for command in ("ps", "threads"):
         text = weft(command, "--help").stdout
