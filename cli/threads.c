@@ -11,6 +11,7 @@
 #include "see/json.h"
 #include "see/see.h"
 #include "see/text.h"
+#include "see/utf8.h"
 #include "see_command.h"
 #include "waits.h"
 
@@ -171,7 +172,7 @@ static int compare(const void *a, const void *b)
 }
 
 /* Columns of the terminal, or a number that cuts nothing. */
-static int line_width(void)
+static size_t line_width(void)
 {
 	struct winsize size;
 
@@ -181,17 +182,22 @@ static int line_width(void)
 	return 1 << 20;
 }
 
+static void puts_cut(const char *line, size_t width)
+{
+	printf("%.*s\n", (int)wf_see_utf8_first(line, width), line);
+}
+
 static void print_table(const struct wf_see *see,
 			const struct wf_see_table *table,
 			const struct wf_see_thread *const *order, uint32_t nr)
 {
 	char line[4 * WF_SEE_TEXT], start[WF_SEE_TEXT], text[WF_SEE_TEXT];
-	int width = line_width();
+	size_t width = line_width();
 
 	snprintf(line, sizeof(line), "%10s  %-15s  %-11s  %9s  %-24s  %s",
 		 "TID", "NAME", "STATE", "SINCE", "START",
 		 "WAITS FOR OR RUNS ON");
-	printf("%.*s\n", width, line);
+	puts_cut(line, width);
 	for (uint32_t i = 0; i < nr; i++) {
 		const struct wf_see_thread *t = order[i];
 		char since[32] = "-";
@@ -205,7 +211,7 @@ static void print_table(const struct wf_see *see,
 		snprintf(line, sizeof(line),
 			 "%10d  %-15s  %-11s  %9s  %-24s  %s", t->tid, t->name,
 			 wf_see_state_name(t->state), since, start, text);
-		printf("%.*s\n", width, line);
+		puts_cut(line, width);
 	}
 }
 

@@ -7,18 +7,23 @@
 #include <time.h>
 
 #include "text.h"
+#include "utf8.h"
 
 void wf_see_json_string(const char *text)
 {
 	putchar('"');
-	for (const unsigned char *c = (const unsigned char *)text; *c != '\0';
-	     c++) {
-		if (*c == '"' || *c == '\\')
-			printf("\\%c", *c);
-		else if (*c < ' ')
-			printf("\\u%04x", *c);
+	while (*text != '\0') {
+		size_t n = wf_see_utf8_at(text);
+
+		if (*text == '"' || *text == '\\')
+			printf("\\%c", *text);
+		else if (n == 1 && *text < ' ')
+			printf("\\u%04x", (unsigned int)*text);
+		else if (n > 0)
+			fwrite(text, 1, n, stdout);
 		else
-			putchar(*c < 127 ? *c : '?');
+			putchar('?');
+		text += n > 0 ? n : 1;
 	}
 	putchar('"');
 }

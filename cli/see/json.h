@@ -27,7 +27,7 @@ void wf_see_json(const struct wf_see *see, const struct wf_see_table *table,
 /* The members of parkBlocker that are the same for all waiters of an object. */
 void wf_see_json_object(const struct wf_see_table *table,
 			const struct wf_see_thread *waiter);
-/* A string in quotes; bytes that are no UTF-8 become '?'. */
+/* A string in quotes. A byte that belongs to no UTF-8 becomes '?'. */
 void wf_see_json_string(const char *text);
 
 #endif

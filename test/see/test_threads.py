@@ -362,6 +362,36 @@ def test_ps_lists_the_process(start):
     assert mine["program"].endswith("/see_waits")
 
 
+def start_as(start, tmp_path, name):
+    """A program with threads of this name, which is that of its file."""
+    path = tmp_path / name
+    shutil.copy(BUILD / "test/see/see_waits", path)
+    program = start("see_waits", 3, path=path)
+    program.read()
+    return program
+
+
+@pytest.mark.parametrize("name, shown", [
+    ("größe-東", "größe-東"),
+    ("größe-öööö", "größe-ööö?"),  # a name has 15 bytes
+    ('a"\\b\1', 'a"\\b?'),
+    (b"a\xff\xc3b\xe6\x9d\xf8", "a??b???"),
+    (b"\xc0\x80\xed\xa0\x80\xf4\x90\x80\x80", "?????????"),
+])
+def test_json_has_all_that_is_utf8(start, tmp_path, name, shown):
+    program = start_as(start, tmp_path,
+                       name if isinstance(name, str) else os.fsdecode(name))
+    first = next(t for t in dump(program.pid)["threads"] if t.get("first"))
+    assert first["name"] == shown
+
+
+def test_a_terminal_s_width_counts_characters(start, tmp_path):
+    program = start_as(start, tmp_path, "größe-öööx")
+    lines = on_terminal(60, "threads", f"--tid={program.pid}", program.pid)
+    assert [len(line) for line in lines] == [60, 60]
+    assert " größe-öööx " in lines[1]
+
+
 @pytest.mark.parametrize("which, reason", [
     ("999999999", "there is no such process"),
     (str(os.getpid()), "does not run on weft"),
