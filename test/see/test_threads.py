@@ -251,7 +251,8 @@ def test_a_description_without_this_process_s_addresses_is_no_such(
     assert program.read() == []
     maps = pathlib.Path(f"/proc/{program.pid}/maps").read_text()
     assert 0 < maps.index(str(copy)) < maps.index("libweft.so.0")
-    assert {row["state"] for row in dump(program.pid)["threads"]} >= {"parked"}
+    result = weft("threads", program.pid, check=False)
+    assert result.returncode == 0 and "parked" in result.stdout
 
 
 @pytest.mark.parametrize("before", [[], NAMESPACES])
