@@ -4,14 +4,15 @@
  * of a mutex, the writer of a reader-writer lock, or the thread that it joins.
  * So each thread leads into at most one cycle.
  *
- * GRAPH-1. The rows of a table are of different moments, so a cycle in it may
- *     never have existed. Each is read twice more, in two rounds. When the
- *     second round begins, all owners have been read again, and if it then
- *     finds all threads in the same waits, they were so while the owners were
- *     read. A thread in a wait neither locks nor unlocks.
+ * GRAPH-1. The rows of a table are of different moments, so a cycle in the
+ *     table may never have existed. So the reader reads the threads of each
+ *     cycle in two more rounds. When the second round begins, all owners have
+ *     been read again. If the second round finds all threads in the same waits,
+ *     they were in these waits while the owners were read. A thread in a wait
+ *     neither locks nor unlocks.
  * GRAPH-2. A thread may wake another one and then wait itself, between the
- *     readings of their rows. So all rows are read again. If all threads are in
- *     the same waits then, all were between the two readings.
+ *     readings of their rows. So all rows are read again. If all threads are
+ *     then in the same waits, they were in them between the two readings.
  */
 #include <errno.h>
 #include <stdlib.h>

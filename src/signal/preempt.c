@@ -82,10 +82,11 @@ static int main_pid;
  * are none. A sender counts itself here, and then checks wf_os_execs. PREEMPT-4
  */
 static _Atomic uint32_t nr_senders;
-/* Broadcasts that have begun. PREEMPT-5 */
-static _Atomic uint32_t nr_broadcasts;
-/* Threads that wait to broadcast or to execute, for another that does. */
-static _Atomic uint32_t nr_kept_back;
+/*
+ * Broadcasts that have begun, and threads that wait to broadcast or to execute
+ * until another thread has done so. PREEMPT-5
+ */
+static _Atomic uint32_t nr_broadcasts, nr_kept_back;
 
 static bool is_on_altstack(const struct wf_carrier *c, uintptr_t sp)
 {
