@@ -182,6 +182,12 @@ static size_t line_width(void)
 	return 1 << 20;
 }
 
+/* The width for printf, which counts bytes, of a column of characters. */
+static int bytes_of(size_t columns, const char *text)
+{
+	return (int)(columns + strlen(text) - wf_see_utf8_count(text));
+}
+
 static void puts_cut(const char *line, size_t width)
 {
 	printf("%.*s\n", (int)wf_see_utf8_first(line, width), line);
@@ -208,9 +214,10 @@ static void print_table(const struct wf_see *see,
 					sizeof(since));
 		wf_see_place(see, t->start, start, sizeof(start));
 		wf_see_describe(see, table, t, text, sizeof(text));
-		snprintf(line, sizeof(line),
-			 "%10d  %-15s  %-11s  %9s  %-24s  %s", t->tid, t->name,
-			 wf_see_state_name(t->state), since, start, text);
+		snprintf(line, sizeof(line), "%10d  %-*s  %-11s  %9s  %-*s  %s",
+			 t->tid, bytes_of(15, t->name), t->name,
+			 wf_see_state_name(t->state), since,
+			 bytes_of(24, start), start, text);
 		puts_cut(line, width);
 	}
 }

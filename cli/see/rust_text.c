@@ -20,7 +20,8 @@
 #include "utf8.h"
 
 enum {
-	MOST_DEPTH = 400, /* 16 times as deep as std's own names */
+	/* rustc's own names have a depth of 93, and 2,079 parts. */
+	MOST_DEPTH = 400,
 	MOST_PARTS = 20000,
 	MOST_CHARACTERS = 128 /* of an identifier beyond ASCII */
 };

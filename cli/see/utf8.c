@@ -56,6 +56,15 @@ size_t wf_see_utf8_at(const char *text)
 	return n;
 }
 
+size_t wf_see_utf8_count(const char *text)
+{
+	size_t nr = 0;
+
+	for (; *text != '\0'; nr++)
+		text += wf_see_utf8_first(text, 1);
+	return nr;
+}
+
 size_t wf_see_utf8_first(const char *text, size_t nr_characters)
 {
 	size_t bytes = 0;

@@ -31,4 +31,7 @@ size_t wf_see_utf8_at(const char *text);
  */
 size_t wf_see_utf8_first(const char *text, size_t nr_characters);
 
+/* The characters of the text, counted in the same way. */
+size_t wf_see_utf8_count(const char *text);
+
 #endif

@@ -391,6 +391,7 @@ def test_a_terminal_s_width_counts_characters(start, tmp_path):
     lines = on_terminal(60, "threads", f"--tid={program.pid}", program.pid)
     assert [len(line) for line in lines] == [60, 60]
     assert " größe-öööx " in lines[1]
+    assert lines[1].index("parked") == lines[0].index("STATE")
 
 
 @pytest.mark.parametrize("which, reason", [
