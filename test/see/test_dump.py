@@ -203,7 +203,8 @@ def check_guesses(program, groups):
 
 def check_fallback(program, reason):
     own, groups = program.dump()
-    line, = own
+    assert len(own) == 1
+    line = own[0]
     assert reason in line and "frame pointers, which may be wrong" in line
     check_guesses(program, groups)
     assert program.nr_handled() == 0
