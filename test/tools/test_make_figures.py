@@ -185,7 +185,7 @@ def test_services(root):
     assert run(root) == 0 and run(root, "--check") == 0
     text = (root / "docs/guide/mariadb.md").read_text()
     assert "| point, 16 | 100.0 | 150.0 | 1.50 | 50.0 | 40.0 | 0.80 |" in text
-    assert "Other programs used 0.2 CPUs at most." in text
+    assert "Other programs used at most 0.2 CPUs." in text
     assert "Rows that are missing are not measured yet" in text
     assert "| keep, 256 |" in (root / "docs/guide/nginx.md").read_text()
     assert "`./dev bench servers --save redis` fills this in" in \
