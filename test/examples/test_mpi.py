@@ -66,6 +66,12 @@ def test_thousands_of_threads_on_weft(mpi, words, threads):
     ("heat 1 1 1", "each rank needs a row of tiles"),
     ("farm 1", "usage: farm THREADS TASKS [--check]")])
 def test_wrong_arguments(words, problem):
-    done = run("mpich", [], *words.split())
-    assert done.returncode != 0
-    assert problem in done.stderr + done.stdout
+    """mpiexec may drop the last lines of a rank that ends at once."""
+    text = ""
+    for _ in range(20):
+        done = run("mpich", [], *words.split())
+        assert done.returncode != 0
+        text += done.stderr + done.stdout
+        if problem in text:
+            break
+    assert problem in text

@@ -71,11 +71,13 @@ def dump(which, *options):
 
 def await_dump(pid, is_there):
     """Returns the first dump of the process for which is_there(threads) is
-    true."""
+    true. There is none before the process has made a thread."""
     end = time.monotonic() + LIMIT_S
     while True:
-        found = dump(pid)
-        if is_there(found["threads"]):
-            return found
-        assert time.monotonic() < end, found["threads"][:20]
+        done = weft("threads", "--json", pid, check=False)
+        if done.returncode == 0:
+            found = json.loads(done.stdout)["threadDump"]
+            if is_there(found["threads"]):
+                return found
+        assert time.monotonic() < end, done.stderr + done.stdout[:2000]
         time.sleep(0.02)

@@ -388,6 +388,7 @@ def test_json_has_all_that_is_utf8(start, tmp_path, name, shown):
 
 def test_a_terminal_s_width_counts_characters(start, tmp_path):
     program = start_as(start, tmp_path, "größe-öööx")
+    await_dump(program.pid, are_parked([program.pid]))
     lines = on_terminal(60, "threads", f"--tid={program.pid}", program.pid)
     assert [len(line) for line in lines] == [60, 60]
     assert " größe-öööx " in lines[1]
