@@ -118,7 +118,7 @@ static void print_wait(const struct wf_see_table *table,
 
 static void print_registers(const struct wf_see_thread *t)
 {
-	const struct wf_see_registers *r = &t->registers;
+	const struct wf_arch_registers *r = &t->registers;
 
 	if (t->registers_from == WF_SEE_REGISTERS_NONE ||
 	    t->registers_from == WF_SEE_REGISTERS_ENTRY)

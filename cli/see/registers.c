@@ -18,21 +18,14 @@ static uint64_t frame_word(const struct wf_see_items *it, const char *frame,
 static void read_preempted(const struct wf_see_reading *r,
 			   struct wf_see_thread *t)
 {
-	struct wf_see_registers *to = &t->registers;
+	struct wf_arch_registers *to = &t->registers;
 	greg_t g[NGREG];
 
 	if (r->source->read(r->source,
 			    to->rsp + offsetof(ucontext_t, uc_mcontext), g,
 			    sizeof(g)) != sizeof(g))
 		return;
-	*to = (struct wf_see_registers){ .rip = (uint64_t)g[REG_RIP],
-					 .rsp = (uint64_t)g[REG_RSP],
-					 .rbp = (uint64_t)g[REG_RBP],
-					 .rbx = (uint64_t)g[REG_RBX],
-					 .r12 = (uint64_t)g[REG_R12],
-					 .r13 = (uint64_t)g[REG_R13],
-					 .r14 = (uint64_t)g[REG_R14],
-					 .r15 = (uint64_t)g[REG_R15] };
+	*to = wf_arch_registers_of(g);
 	t->registers_from = WF_SEE_REGISTERS_PREEMPTED;
 }
 
@@ -46,7 +39,7 @@ static void read_kernel(const struct wf_see_reading *r, struct wf_see_thread *t)
 	if (k == NULL)
 		return;
 	from = &k->registers;
-	t->registers = (struct wf_see_registers){
+	t->registers = (struct wf_arch_registers){
 		.rip = from->rip,
 		.rsp = from->rsp,
 		.rbp = from->rbp,
@@ -63,7 +56,7 @@ void wf_see_registers_read(const struct wf_see_reading *r, uint64_t sp,
 			   struct wf_see_thread *t)
 {
 	const struct wf_see_items *it = r->items;
-	struct wf_see_registers *to = &t->registers;
+	struct wf_arch_registers *to = &t->registers;
 	char frame[WF_SEE_MAX_RECORD];
 
 	t->saved_sp = sp;
@@ -119,7 +112,7 @@ void wf_see_registers_all(const struct wf_see *see,
 			  const struct wf_see_thread *t,
 			  struct user_regs_struct *ret_registers)
 {
-	const struct wf_see_registers *from = &t->registers;
+	const struct wf_arch_registers *from = &t->registers;
 
 	*ret_registers = (struct user_regs_struct){
 		.rip = from->rip,

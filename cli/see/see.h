@@ -24,6 +24,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "arch/x86_64/registers.h"
+
 struct wf_see;
 
 /* Errors: -Exxx of the system calls, or one of these. */
@@ -105,15 +107,6 @@ const char *wf_see_state_name(enum wf_see_state state);
 #define WF_SEE_NO_THREAD UINT32_MAX
 #define WF_SEE_NS_PER_MS 1000000LL
 
-/*
- * The registers with which a thread runs again. From rbx on they are known of a
- * preempted thread, and of one that ran when its core was made. Another thread
- * has saved them in its function's frame.
- */
-struct wf_see_registers {
-	uint64_t rip, rsp, rbp, rbx, r12, r13, r14, r15;
-};
-
 enum wf_see_registers_from {
 	WF_SEE_REGISTERS_NONE,	 /* it runs: only the kernel has them */
 	WF_SEE_REGISTERS_KERNEL, /* it ran: all are in the core's note */
@@ -158,7 +151,12 @@ struct wf_see_thread {
 
 	enum wf_see_registers_from registers_from;
 	uint64_t saved_sp; /* where they are saved; 0: nowhere */
-	struct wf_see_registers registers;
+	/*
+	 * The registers with which the thread runs again. From rbx on they are
+	 * known of a preempted thread, and of one that ran when its core was
+	 * made. Another thread has saved them in its function's frame.
+	 */
+	struct wf_arch_registers registers;
 };
 
 struct wf_see_table {

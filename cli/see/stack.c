@@ -67,7 +67,7 @@ static bool copy_stack(struct reading *r, struct wf_see_memory *memory)
 	const struct wf_see_source *source = r->base.source;
 	struct wf_see_thread *t = &r->thread;
 	struct moment before = moment_of(r), after;
-	struct wf_see_registers registers;
+	struct wf_arch_registers registers;
 	size_t nr;
 
 	if ((int)(int32_t)before.tid != t->tid || before.sp == 0)
@@ -91,7 +91,7 @@ static bool copy_stack(struct reading *r, struct wf_see_memory *memory)
 
 static struct wf_see_cpu cpu_of(const struct wf_see_thread *t)
 {
-	const struct wf_see_registers *from = &t->registers;
+	const struct wf_arch_registers *from = &t->registers;
 	struct wf_see_cpu cpu = {
 		.value = { [WF_SEE_DWARF_RBX] = from->rbx,
 			   [WF_SEE_DWARF_RBP] = from->rbp,

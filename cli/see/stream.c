@@ -167,14 +167,14 @@ static int read_threads(struct stream *s, uint32_t nr)
 		source->kernel[i] = (struct wf_see_kernel_thread){
 			.tid = (int)t.tid,
 			.registers = { .fs_base = t.thread_register,
-				       .rip = t.rip,
-				       .rsp = t.rsp,
-				       .rbp = t.rbp,
-				       .rbx = t.rbx,
-				       .r12 = t.r12,
-				       .r13 = t.r13,
-				       .r14 = t.r14,
-				       .r15 = t.r15 },
+				       .rip = t.registers.rip,
+				       .rsp = t.registers.rsp,
+				       .rbp = t.registers.rbp,
+				       .rbx = t.registers.rbx,
+				       .r12 = t.registers.r12,
+				       .r13 = t.registers.r13,
+				       .r14 = t.registers.r14,
+				       .r15 = t.registers.r15 },
 		};
 	}
 	source->nr_kernel = nr;

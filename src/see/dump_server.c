@@ -91,18 +91,10 @@ static bool send_threads(int to, uint32_t nr)
 {
 	for (uint32_t i = 0; i < nr; i++) {
 		const struct wf_dump_paused *p = &wf_dump_paused[i];
-		const struct wf_arch_registers *r = &p->registers;
 		const struct wf_stream_thread t = {
 			.thread_register = p->thread_register,
 			.tid = (uint32_t)p->tid,
-			.rip = r->rip,
-			.rsp = r->rsp,
-			.rbp = r->rbp,
-			.rbx = r->rbx,
-			.r12 = r->r12,
-			.r13 = r->r13,
-			.r14 = r->r14,
-			.r15 = r->r15,
+			.registers = p->registers,
 		};
 
 		if (!send_all(to, (const char *)&t, sizeof(t)))

@@ -18,6 +18,8 @@
 
 #include <stdint.h>
 
+#include "arch/x86_64/registers.h"
+
 #define WF_STREAM_FORM 1
 #define WF_STREAM_MAGIC                                 \
 	{                                               \
@@ -39,7 +41,7 @@ struct wf_stream_thread {
 	uint64_t thread_register;
 	uint32_t tid; /* of its kernel thread */
 	uint32_t unused;
-	uint64_t rip, rsp, rbp, rbx, r12, r13, r14, r15;
+	struct wf_arch_registers registers;
 };
 
 struct wf_stream_request {

@@ -177,7 +177,8 @@ static void walk(struct dump *d, uint64_t pc, uint64_t sp, uint64_t frame)
 
 static void walk_context(struct dump *d, const ucontext_t *uc)
 {
-	struct wf_arch_registers r = wf_arch_uc_registers(uc);
+	struct wf_arch_registers r =
+		wf_arch_registers_of(uc->uc_mcontext.gregs);
 
 	walk(d, r.rip, r.rsp, r.rbp);
 }

@@ -197,7 +197,8 @@ void wf_dump_pause_here_slow(const ucontext_t *uc, bool runs_thread)
 			wf_dump_paused[i] = (struct wf_dump_paused){
 				.tid = wf_os_gettid(),
 				.thread_register = wf_cpu_thread_register(),
-				.registers = wf_arch_uc_registers(uc),
+				.registers = wf_arch_registers_of(
+					uc->uc_mcontext.gregs),
 			};
 	}
 	/* release: publishes the registers; pairs with pause_begin. */

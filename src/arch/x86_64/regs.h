@@ -15,6 +15,8 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 
+#include "arch/x86_64/registers.h"
+
 #ifndef SYS_futex_waitv /* Headers before Linux 5.16 lack it. */
 #define SYS_futex_waitv 449
 #endif
@@ -22,28 +24,6 @@
 static inline uintptr_t wf_arch_uc_sp(const ucontext_t *uc)
 {
 	return (uintptr_t)uc->uc_mcontext.gregs[REG_RSP];
-}
-
-/* The registers with which a stack is walked, for readers of the stack. */
-struct wf_arch_registers {
-	uint64_t rip, rsp, rbp, rbx, r12, r13, r14, r15;
-};
-
-static inline struct wf_arch_registers
-wf_arch_uc_registers(const ucontext_t *uc)
-{
-	const greg_t *g = uc->uc_mcontext.gregs;
-
-	return (struct wf_arch_registers){
-		.rip = (uint64_t)g[REG_RIP],
-		.rsp = (uint64_t)g[REG_RSP],
-		.rbp = (uint64_t)g[REG_RBP],
-		.rbx = (uint64_t)g[REG_RBX],
-		.r12 = (uint64_t)g[REG_R12],
-		.r13 = (uint64_t)g[REG_R13],
-		.r14 = (uint64_t)g[REG_R14],
-		.r15 = (uint64_t)g[REG_R15],
-	};
 }
 
 static inline uintptr_t wf_arch_uc_pc(const ucontext_t *uc)
