@@ -476,7 +476,6 @@ void wf_word_ring(const volatile void *addr)
 {
 	uint32_t n = wf_word_number(addr);
 	struct wf_thread *me;
-	uint64_t mask;
 
 	wf_fence_seq_cst(); /* WORD-2: changed, then checks for waiters */
 	if (!wf_sched_has_words() ||
@@ -484,11 +483,9 @@ void wf_word_ring(const volatile void *addr)
 	     (n == WF_WORDS_MAX || wf_word_state(n) == 0)))
 		return;
 	me = wf_runtime_enter();
-	mask = wf_signals_close(me);
 	if (n != WF_WORDS_MAX)
 		ring_own(me, n);
 	ring_slots(me, addr);
-	wf_signals_open(me, mask);
 	wf_runtime_leave(me);
 }
 
